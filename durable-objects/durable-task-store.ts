@@ -1,0 +1,176 @@
+import type { Clock } from "../src/clock";
+import type { Limits } from "../src/service/limits";
+import type { Reservation } from "../src/service/task-index";
+import type {
+  Command,
+  Created,
+  IdempotencyKey,
+  OwnerFeedMessage,
+  SweepReport,
+  TaskFeedMessage,
+  TaskListPage,
+  TaskListQuery,
+  TaskListRow,
+  TaskRef,
+  TaskSnapshot,
+  TaskStore,
+  Told,
+} from "../src/service/task-store";
+import { TaskError } from "../src/task/errors";
+import type { Owner, TaskDraft } from "../src/task/task";
+import { decodeTaskId, mintTaskId } from "../src/task-id";
+import { attach, ownerFeed, taskFeed } from "./feed";
+import { AFTER_HEADER, OWNER_HEADER } from "./feed-socket";
+import { DIRECTORY_SHARDS, ownerIndexName } from "./names";
+import { calling, callingOnce } from "./object-call";
+import { directoryStub, indexOf, indexStub, taskStub, type StorageBindings } from "./rpc";
+import { sweep } from "./sweep";
+
+/** How often a create starts over because the task its idempotency key named is gone by now. */
+const ROUNDS = 4;
+
+export type DurableTaskStoreParts = { readonly objects: StorageBindings; readonly limits: Limits; readonly clock: Clock };
+
+/** A task is an object of its own; an owner's index keeps the caps and the list; the directory finds what is due. */
+export const durableTaskStore = (parts: DurableTaskStoreParts): TaskStore => new DurableTaskStore(parts);
+
+class DurableTaskStore implements TaskStore {
+  readonly #objects: StorageBindings;
+  readonly #limits: Limits;
+  readonly #clock: Clock;
+
+  constructor({ objects, limits, clock }: DurableTaskStoreParts) {
+    this.#objects = objects;
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  mint(): string {
+    return mintTaskId(() => this.#objects.TASKS.newUniqueId().toString());
+  }
+
+  recognises(id: string): boolean {
+    return this.#hex(id) !== null;
+  }
+
+  async create(draft: TaskDraft, idempotency?: IdempotencyKey): Promise<Created> {
+    // Anonymous callers share nothing, keys included; their rows do not even lie in one index.
+    const key = draft.owner === null ? null : (idempotency ?? null);
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const index = () => indexOf(this.#objects, draft);
+      const reserved = await calling(() => index().reserve(this.#reservation(draft, key), this.#clock()));
+      if (reserved.kind === "conflict" || reserved.kind === "limit") return reserved;
+      if (reserved.kind === "existing" && reserved.confirmed) {
+        const task = await this.read({ id: reserved.id, owner: draft.owner });
+        if (task) return { kind: "existing", task };
+        await this.#collect(draft, reserved.id);
+        continue;
+      }
+      // When this fails the reservation stays: whether the object stored the task is not known, and a task without a
+      // row would be neither listed nor collected. The sweep asks the object, and drops the row if there is none.
+      const made = await calling(() => this.#task(reserved.id).create({ ...draft, id: reserved.id }, reserved.deadline));
+      if (made.kind !== "late") return made;
+      // From its deadline on the object stores nothing, so this row will never have a task.
+      await calling(() => index().release(reserved.id));
+      if (reserved.kind === "reserved") break;
+    }
+    throw new TaskError("overloaded", "The task could not be stored in time. Try again in a moment.", { retryAfterMs: 1_000 });
+  }
+
+  async read({ id, owner }: TaskRef): Promise<TaskSnapshot | null> {
+    if (!this.recognises(id)) return null;
+    return calling(() => this.#task(id).read(owner));
+  }
+
+  async tell({ id, owner }: TaskRef, command: Command): Promise<Told | null> {
+    if (!this.recognises(id)) return null;
+    // Repeating it would do no harm, but would report what the first try changed as unchanged.
+    return callingOnce(() => this.#task(id).tell(owner, command));
+  }
+
+  async watch(
+    { id, owner }: TaskRef,
+    { after, signal }: { after?: number; signal: AbortSignal },
+  ): Promise<AsyncIterable<TaskFeedMessage> | null> {
+    if (!this.recognises(id)) return null;
+    const open = (from: number | undefined) => attach<TaskFeedMessage>(this.#task(id), feedHeaders(owner, from), signal);
+    const first = await calling(() => open(after));
+    return first && taskFeed(first, open, after, signal);
+  }
+
+  listen(namespace: string, owner: string, signal: AbortSignal): AsyncIterable<OwnerFeedMessage> {
+    const name = ownerIndexName(namespace, owner, "");
+    return ownerFeed(() => attach<OwnerFeedMessage>(indexStub(this.#objects, name), {}, signal), signal);
+  }
+
+  async list(query: TaskListQuery): Promise<TaskListPage> {
+    const name = ownerIndexName(query.namespace, query.owner, "");
+    const { rows, more, reserved } = await calling(() => indexStub(this.#objects, name).list(query, this.#clock()));
+    const unconfirmed = new Set(reserved);
+    const asked = rows.map((row) => (unconfirmed.has(row.id) ? this.#rowOf({ id: row.id, owner: query.owner }) : row));
+    return { rows: (await Promise.all(asked)).filter((row) => row !== null), more };
+  }
+
+  sweep(budget: number): Promise<SweepReport> {
+    const parts = {
+      shards: DIRECTORY_SHARDS,
+      directory: (shard: number) => directoryStub(this.#objects, shard),
+      index: (name: string) => indexStub(this.#objects, name),
+      examine: (id: string) => this.#examine(id),
+      clock: this.#clock,
+      random: Math.random,
+    };
+    return sweep(parts, budget);
+  }
+
+  #reservation(draft: TaskDraft, idempotency: IdempotencyKey | null): Reservation {
+    const { id, tool, contextId, origin, createdAt } = draft;
+    const { reservationMs, maxTasksPerOwner, maxLiveTasksPerOwner } = this.#limits;
+    const caps = { maxStored: maxTasksPerOwner, maxLive: maxLiveTasksPerOwner };
+    return { id, tool, contextId, origin, createdAt, deadline: this.#clock() + reservationMs, idempotency, ...caps };
+  }
+
+  /** What the sweep would do, now: the row said there is a task, and it reads as gone. */
+  async #collect(draft: TaskDraft, id: string): Promise<void> {
+    const examined = await calling(() => this.#examine(id));
+    await calling(() => indexOf(this.#objects, draft).swept([examined], this.#clock()));
+  }
+
+  async #examine(id: string) {
+    // A row from another deployment's storage names an object that cannot be here.
+    if (!this.recognises(id)) return { id, found: false } as const;
+    return { ...(await this.#task(id).examine()), id };
+  }
+
+  /** A row for a reservation whose task exists, though its index has not heard of it yet. */
+  async #rowOf(ref: TaskRef): Promise<TaskListRow | null> {
+    const task = await this.read(ref);
+    if (!task) return null;
+    const { id, createdAt, tool, contextId, origin, stage, statusAt } = task;
+    const outcome = stage.phase === "settled" ? stage.outcome.kind : null;
+    return { id, createdAt, tool, contextId, origin, phase: stage.phase, outcome, statusAt };
+  }
+
+  #task(id: string) {
+    const hex = this.#hex(id);
+    if (hex === null) throw new TaskError("internal", "A task id of this store was expected.");
+    return taskStub(this.#objects, hex);
+  }
+
+  /** The platform checks its tag here in the caller: a forged id costs nothing and wakes nothing. */
+  #hex(id: string): string | null {
+    const hex = decodeTaskId(id);
+    if (hex === null) return null;
+    try {
+      return this.#objects.TASKS.idFromString(hex).toString();
+    } catch {
+      return null;
+    }
+  }
+}
+
+/** Header values are Latin-1, owners are any text. */
+function feedHeaders(owner: Owner, after: number | undefined): Readonly<Record<string, string>> {
+  const escaped = JSON.stringify(owner).replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return { [OWNER_HEADER]: escaped, ...(after === undefined ? {} : { [AFTER_HEADER]: String(after) }) };
+}

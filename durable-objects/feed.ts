@@ -1,0 +1,126 @@
+import { Channel } from "../src/service/channel";
+import type { TaskFeedMessage } from "../src/service/task-store";
+import { FEED_ENDED } from "./feed-socket";
+import { pause } from "./object-call";
+
+const FEED_URL = "https://holdfast.internal/feed";
+const FIRST_DELAY_MS = 50;
+const LONGEST_DELAY_MS = 10_000;
+
+/** One socket to an object's feed. */
+export type Attached<M> = {
+  readonly messages: AsyncIterable<M>;
+  /** Whether the object said that this was all. Anything else is a loss: a deploy, a reset, the network. */
+  readonly ended: () => boolean;
+  readonly release: () => void;
+};
+
+/** Opens the feed behind `stub`; null when there is nothing the caller may see. */
+export async function attach<M>(
+  stub: { fetch(url: string, init: RequestInit): Promise<Response> },
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<Attached<M> | null> {
+  const response = await stub.fetch(FEED_URL, { headers: { ...headers, Upgrade: "websocket" } });
+  if (response.status === 404) return null;
+  const socket = response.webSocket;
+  if (!socket) throw new Error(`The object answered ${response.status} where a feed was asked for.`);
+  return receive(socket, signal);
+}
+
+/**
+ * A task's feed over any number of sockets. After a loss it attaches anew from the last event seen; what repeats what
+ * was seen already is left out, and no snapshot is older than one before it.
+ */
+export async function* taskFeed(
+  first: Attached<TaskFeedMessage>,
+  reattach: (after: number) => Promise<Attached<TaskFeedMessage> | null>,
+  after: number | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<TaskFeedMessage, void, undefined> {
+  let cursor = after;
+  let newest = 0;
+  const reopen = () => reattach(cursor ?? 0);
+  for await (const message of overSockets(first, reopen, signal)) {
+    if (message === null) return yield { kind: "gone" };
+    if (message.kind === "snapshot") {
+      if (message.task.version < newest) continue;
+      newest = message.task.version;
+      cursor ??= newest;
+    }
+    if (message.kind === "event") {
+      if (message.entry.seq <= (cursor ?? 0)) continue;
+      cursor = message.entry.seq;
+      newest = Math.max(newest, cursor);
+    }
+    yield message;
+    if (message.kind === "gone") return;
+  }
+}
+
+/** An owner's feed for as long as the signal lets it; each `ready` after the first says that something may be missed. */
+export async function* ownerFeed<M>(open: () => Promise<Attached<M> | null>, signal: AbortSignal): AsyncGenerator<M, void, undefined> {
+  for await (const message of overSockets(null, open, signal)) if (message !== null) yield message;
+}
+
+/** The messages of one socket after another until one ends well or the signal aborts; null when there is no feed any more. */
+async function* overSockets<M>(
+  first: Attached<M> | null,
+  open: () => Promise<Attached<M> | null>,
+  signal: AbortSignal,
+): AsyncGenerator<M | null, void, undefined> {
+  let attached = first;
+  let losses = 0;
+  while (!signal.aborted) {
+    if (attached) {
+      try {
+        for await (const message of attached.messages) {
+          losses = 0;
+          yield message;
+        }
+      } finally {
+        attached.release();
+      }
+      if (signal.aborted || attached.ended()) return;
+      attached = null;
+      losses += 1;
+      await pause(delayAfter(losses), signal);
+      continue;
+    }
+    try {
+      attached = await open();
+      if (!attached) return yield null;
+    } catch {
+      losses += 1;
+      await pause(delayAfter(losses), signal);
+    }
+  }
+  attached?.release();
+}
+
+/** Spread out, since one deploy loses every feed at once. */
+const delayAfter = (losses: number): number => Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (losses - 1)) * (0.5 + Math.random());
+
+function receive<M>(socket: WebSocket, signal: AbortSignal): Attached<M> {
+  const channel = new Channel<M>();
+  let ended = false;
+  socket.addEventListener("message", ({ data }) => channel.push(JSON.parse(String(data)) as M));
+  socket.addEventListener("close", ({ code }) => {
+    ended = code === FEED_ENDED;
+    channel.close();
+  });
+  socket.addEventListener("error", () => channel.close());
+  socket.accept();
+  const release = () => {
+    signal.removeEventListener("abort", release);
+    channel.close();
+    try {
+      socket.close(FEED_ENDED);
+    } catch {
+      // Closed already.
+    }
+  };
+  if (signal.aborted) release();
+  else signal.addEventListener("abort", release);
+  return { messages: channel, ended: () => ended, release };
+}

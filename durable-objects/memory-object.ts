@@ -1,0 +1,102 @@
+import { DurableObject } from "cloudflare:workers";
+import { MemoryTaskStore } from "../src/service/memory-task-store";
+import type { Command, Created, IdempotencyKey, OwnerFeedMessage, SweepReport, TaskFeedMessage, TaskListPage, TaskListQuery, TaskRef, TaskSnapshot, TaskStore, Told } from "../src/service/task-store";
+import type { TaskDraft } from "../src/task/task";
+import { decodeTaskId, randomTaskId } from "../src/task-id";
+import { attach, ownerFeed, taskFeed } from "./feed";
+import { FEED_ENDED } from "./feed-socket";
+import { calling, callingOnce } from "./object-call";
+import type { Bindings, Wiring } from "./wiring";
+
+/** A feed's request: which one, as JSON in a header. */
+const FEED_HEADER = "x-holdfast-feed";
+
+type FeedRequest =
+  | { readonly kind: "task"; readonly ref: TaskRef; readonly after?: number }
+  | { readonly kind: "owner"; readonly namespace: string; readonly owner: string };
+
+/** `TASK_STORE=memory`: one object that holds every task and persists nothing. When it goes, they are gone. */
+export class MemoryObjectBase extends DurableObject<Bindings> {
+  readonly #store: MemoryTaskStore;
+
+  constructor(ctx: DurableObjectState, env: Bindings, wiring: Wiring) {
+    super(ctx, env);
+    const config = wiring.configOf(env);
+    const { registry, clock, log } = wiring;
+    this.#store = new MemoryTaskStore({ registry, clock, log, limits: config.limits, fetch: wiring.fetchFor(config) });
+  }
+
+  async create(draft: TaskDraft, idempotency?: IdempotencyKey): Promise<Created> {
+    return this.#store.create(draft, idempotency);
+  }
+
+  async read(ref: TaskRef): Promise<TaskSnapshot | null> {
+    return this.#store.read(ref);
+  }
+
+  async tell(ref: TaskRef, command: Command): Promise<Told | null> {
+    return this.#store.tell(ref, command);
+  }
+
+  async list(query: TaskListQuery): Promise<TaskListPage> {
+    return this.#store.list(query);
+  }
+
+  async sweep(budget: number): Promise<SweepReport> {
+    return this.#store.sweep(budget);
+  }
+
+  override async fetch(request: Request): Promise<Response> {
+    const wanted = JSON.parse(decodeURIComponent(request.headers.get(FEED_HEADER) ?? "null")) as FeedRequest;
+    const left = new AbortController();
+    const { signal } = left;
+    const feed =
+      wanted.kind === "task"
+        ? await this.#store.watch(wanted.ref, { ...(wanted.after === undefined ? {} : { after: wanted.after }), signal })
+        : this.#store.listen(wanted.namespace, wanted.owner, signal);
+    if (!feed) return new Response(null, { status: 404 });
+    const { 0: client, 1: server } = new WebSocketPair();
+    server.accept();
+    server.addEventListener("close", () => left.abort());
+    this.ctx.waitUntil(pump(feed, server));
+    return new Response(null, { status: 101, webSocket: client });
+  }
+}
+
+/** The class the platform makes: it passes context and env only, so the wiring is closed over. */
+export const memoryObject = (wiring: Wiring) =>
+  class extends MemoryObjectBase {
+    constructor(ctx: DurableObjectState, env: Bindings) {
+      super(ctx, env, wiring);
+    }
+  };
+
+/** The Worker's side of it. */
+export function memoryObjectStore(objects: Bindings): TaskStore {
+  const object = () => objects.MEMORY.getByName("memory") as unknown as TaskStore & { fetch(url: string, init: RequestInit): Promise<Response> };
+  const open = <M>(wanted: FeedRequest, signal: AbortSignal) => attach<M>(object(), { [FEED_HEADER]: encodeURIComponent(JSON.stringify(wanted)) }, signal);
+  return {
+    mint: () => randomTaskId((bytes) => crypto.getRandomValues(bytes)),
+    recognises: (id) => decodeTaskId(id) !== null,
+    create: (draft, idempotency) => callingOnce(() => object().create(draft, idempotency)),
+    read: (ref) => calling(() => object().read(ref)),
+    tell: (ref, command) => callingOnce(() => object().tell(ref, command)),
+    list: (query) => calling(() => object().list(query)),
+    sweep: (budget) => callingOnce(() => object().sweep(budget)),
+    watch: async (ref, { after, signal }) => {
+      const from = (seq: number | undefined) => open<TaskFeedMessage>({ kind: "task", ref, ...(seq === undefined ? {} : { after: seq }) }, signal);
+      const first = await calling(() => from(after));
+      return first && taskFeed(first, from, after, signal);
+    },
+    listen: (namespace, owner, signal) => ownerFeed(() => open<OwnerFeedMessage>({ kind: "owner", namespace, owner }, signal), signal),
+  };
+}
+
+async function pump(feed: AsyncIterable<unknown>, socket: WebSocket): Promise<void> {
+  try {
+    for await (const message of feed) socket.send(JSON.stringify(message));
+    socket.close(FEED_ENDED);
+  } catch {
+    // The reader left; its close event ends the feed.
+  }
+}

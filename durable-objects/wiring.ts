@@ -1,0 +1,20 @@
+import type { Clock } from "../src/clock";
+import type { Config } from "../src/env";
+import type { LogLevel, TaskContext } from "../src/tool/context";
+import type { Registry } from "../src/tool/registry";
+import type { StorageBindings } from "./rpc";
+
+/** What the deployment binds; the names are those of wrangler.toml. */
+export type Bindings = StorageBindings & {
+  readonly KEYS: DurableObjectNamespace;
+  readonly MEMORY: DurableObjectNamespace;
+};
+
+/** What the composition root hands to the objects: the platform makes them, so it cannot come as arguments. */
+export type Wiring = {
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly configOf: (env: object) => Config;
+  readonly fetchFor: (config: Config) => TaskContext["fetch"];
+  readonly log: (level: LogLevel, message: string, data: object) => void;
+};

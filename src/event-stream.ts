@@ -1,0 +1,91 @@
+import type { Context } from "hono";
+import { streamSSE } from "hono/streaming";
+
+/** Proxies cut streams that are quiet for a minute or two; a comment is no event, so clients never see it. */
+const KEEP_ALIVE_MS = 15_000;
+
+/** Messages on their way to one client, in order. */
+export class SendQueue implements AsyncIterable<string> {
+  /** Resolves when the first message is in. */
+  readonly spoken: Promise<void>;
+  /** Resolves when nobody is to get anything any more. */
+  readonly dropped: Promise<void>;
+  readonly #messages: { readonly text: string; readonly sent: () => void }[] = [];
+  #closed = false;
+  #speak = (): void => {};
+  #dropped = (): void => {};
+  #wake = (): void => {};
+
+  constructor() {
+    this.spoken = new Promise((resolve) => {
+      this.#speak = resolve;
+    });
+    this.dropped = new Promise((resolve) => {
+      this.#dropped = resolve;
+    });
+  }
+
+  /** Resolves when the message has been handed to the stream, or never will be. */
+  push(text: string): Promise<void> {
+    if (this.#closed) return Promise.resolve();
+    return new Promise((sent) => {
+      this.#messages.push({ text, sent });
+      this.#speak();
+      this.#wake();
+    });
+  }
+
+  /** The last message; what is pushed later is dropped. */
+  end(text: string): void {
+    void this.push(text);
+    this.#closed = true;
+    this.#wake();
+  }
+
+  /** Nothing more is sent, not even what waits. */
+  drop(): void {
+    this.#closed = true;
+    for (const message of this.#messages.splice(0)) message.sent();
+    this.#dropped();
+    this.#wake();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<string> {
+    for (;;) {
+      const message = this.#messages.shift();
+      if (message) {
+        yield message.text;
+        message.sent();
+      } else if (this.#closed) {
+        return;
+      } else {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+    }
+  }
+}
+
+/** An event stream of the messages; `onGone` when the client stops reading. */
+export function eventStream(c: Context, queue: SendQueue, onGone: () => void): Response {
+  const response = streamSSE(c, async (stream) => {
+    stream.onAbort(onGone);
+    // Also frees a write that waits for a reader who is gone.
+    void queue.dropped.then(() => stream.abort());
+    // Without a first byte some proxies hold the headers back.
+    await stream.write(": open\n\n");
+    const beat = setInterval(() => void stream.write(": keep-alive\n\n"), KEEP_ALIVE_MS);
+    try {
+      for await (const text of queue) await stream.writeSSE({ data: text });
+    } finally {
+      clearInterval(beat);
+    }
+  });
+  response.headers.set("Cache-Control", "no-cache, no-transform");
+  response.headers.set("X-Accel-Buffering", "no");
+  // The platform frames the body; over HTTP/2 these two are forbidden.
+  response.headers.delete("Transfer-Encoding");
+  response.headers.delete("Connection");
+  return response;
+}

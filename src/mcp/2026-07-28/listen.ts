@@ -1,0 +1,75 @@
+import { isObject, type Conversation, type Exchange } from "../../json-rpc";
+import { TaskError } from "../../task/errors";
+import type { JsonText } from "../../task/json";
+import type { Call } from "./call";
+import { subscriptionMeta, toResult } from "./results";
+import { ListenParams, readParams } from "./schemas";
+import { requireTasks } from "./tasks-extension";
+import { toGoneNotification, toTaskNotification } from "./view";
+
+/** Each followed task is a connection to where it lives. */
+const MAX_TASK_IDS = 100;
+
+/** What of the wish is granted; the acknowledgment says just this (subscriptions §Acknowledgment). */
+type Granted = { readonly toolsListChanged?: true; readonly taskIds?: readonly string[] };
+
+export async function listen(call: Call): Promise<Conversation> {
+  const wish = call.params["notifications"];
+  if (isObject(wish) && Object.hasOwn(wish, "taskIds")) requireTasks(call.capabilities, "Listening to tasks");
+  const { notifications } = readParams(call, ListenParams);
+  const asked = notifications.taskIds ?? [];
+  if (asked.length > MAX_TASK_IDS) throw new TaskError("invalid", `params.notifications.taskIds may name at most ${MAX_TASK_IDS} tasks.`);
+  // Tasks that are missing or somebody else's are left out without a word.
+  const taskIds = asked.length === 0 ? [] : await call.deps.tasks.readable(call.principal, asked);
+  const granted: Granted = {
+    ...(notifications.toolsListChanged && call.deps.toolListChanges ? { toolsListChanged: true } : {}),
+    ...(taskIds.length === 0 ? {} : { taskIds }),
+  };
+  return { stream: "at_once", run: (exchange) => converse(call, granted, exchange) };
+}
+
+/** Acknowledges, tells, and ends with the listen result when there is nothing left to tell (§Graceful Closure). */
+async function converse(call: Call, granted: Granted, exchange: Exchange): Promise<JsonText> {
+  const { id, principal } = call;
+  const ending = new AbortController();
+  const signal = AbortSignal.any([exchange.signal, ending.signal]);
+  const expiry = principal.kind === "identified" ? endAt(principal.expiresAt, call, ending) : undefined;
+  try {
+    const acknowledged = exchange.notify(
+      "notifications/subscriptions/acknowledged",
+      JSON.stringify({ notifications: granted, _meta: subscriptionMeta(id) }),
+    );
+    await Promise.all([acknowledged, tellTasks(call, granted, exchange, signal), tellToolList(call, granted, exchange, signal)]);
+  } finally {
+    if (expiry !== undefined) clearTimeout(expiry);
+    // One source may have failed while another still runs.
+    ending.abort();
+  }
+  return toResult("complete", { _meta: subscriptionMeta(id) });
+}
+
+async function tellTasks({ id, principal, deps }: Call, { taskIds }: Granted, exchange: Exchange, signal: AbortSignal): Promise<void> {
+  if (!taskIds) return;
+  for await (const { kind, task } of deps.tasks.follow(principal, taskIds, signal)) {
+    if (signal.aborted) return;
+    const params = kind === "task" ? toTaskNotification(task, id) : toGoneNotification(task, id, deps.clock());
+    // At the reader's pace: a snapshot may be large.
+    await exchange.notify("notifications/tasks", params);
+  }
+}
+
+async function tellToolList({ id, deps }: Call, { toolsListChanged }: Granted, exchange: Exchange, signal: AbortSignal): Promise<void> {
+  if (!toolsListChanged || !deps.toolListChanges) return;
+  const params = JSON.stringify({ _meta: subscriptionMeta(id) });
+  for await (const _ of deps.toolListChanges(signal)) {
+    if (signal.aborted) return;
+    await exchange.notify("notifications/tools/list_changed", params);
+  }
+}
+
+/** A stream must not outlive the credential it was opened with. */
+function endAt(expiresAt: number | null, { deps }: Call, ending: AbortController): ReturnType<typeof setTimeout> | undefined {
+  if (expiresAt === null) return undefined;
+  // Timers hold 2^31 - 1 ms; no stream lasts the 24 days that this is.
+  return setTimeout(() => ending.abort(), Math.min(Math.max(0, expiresAt - deps.clock()), 2 ** 31 - 1));
+}

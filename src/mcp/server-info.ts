@@ -1,0 +1,4 @@
+import { version } from "../../package.json";
+
+/** MCP `Implementation`: who answers. */
+export const serverInfo = { name: "holdfast", version } as const;

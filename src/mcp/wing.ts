@@ -1,0 +1,38 @@
+import type { Clock } from "../clock";
+import type { Config } from "../env";
+import type { Answer, JsonRpcError, JsonRpcRequest } from "../json-rpc";
+import type { Sealer } from "../seal";
+import type { Principal } from "../service/principal";
+import type { TaskService } from "../service/task-service";
+import type { TaskError } from "../task/errors";
+import type { CallContext } from "../tool/context";
+import type { Registry } from "../tool/registry";
+
+/** What the MCP views stand on. */
+export type McpDeps = {
+  readonly config: Config;
+  readonly registry: Registry;
+  readonly tasks: TaskService;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  /** For URLs a caller gave to a tool. */
+  readonly fetch: CallContext["fetch"];
+  /** Yields when the list of tools has changed; without it no such change is advertised. */
+  readonly toolListChanges?: (signal: AbortSignal) => AsyncIterable<unknown>;
+  readonly log?: (line: object) => void;
+};
+
+/** A request that is known to be of a revision, from a known caller. */
+export type Inbound = {
+  readonly request: JsonRpcRequest;
+  readonly headers: Headers;
+  readonly principal: Principal;
+  /** The body holds a number that JavaScript cannot represent: what was parsed is not what was sent. */
+  readonly unsafeNumbers: boolean;
+};
+
+/** One revision of the protocol. */
+export type Wing = {
+  serve(inbound: Inbound, deps: McpDeps): Promise<Answer>;
+  toJsonRpcError(error: TaskError): JsonRpcError;
+};

@@ -1,0 +1,162 @@
+import type { Clock } from "../clock";
+import { randomTaskId, decodeTaskId } from "../task-id";
+import { TaskError } from "../task/errors";
+import type { Owner, TaskDraft } from "../task/task";
+import type { LogLevel, TaskContext } from "../tool/context";
+import type { Registry } from "../tool/registry";
+import { Channel, closeOnAbort } from "./channel";
+import type { Limits } from "./limits";
+import { MemoryIndex } from "./memory-index";
+import { MemoryShelf } from "./memory-shelf";
+import { TaskHost } from "./task-host";
+import type { Examined } from "./task-index";
+import type { Command, Created, IdempotencyKey, OwnerFeedMessage, SweepReport, TaskFeedMessage, TaskListPage, TaskListQuery, TaskRef, TaskSnapshot, TaskStore, Told } from "./task-store";
+
+export type MemoryParts = {
+  readonly registry: Registry;
+  readonly limits: Limits;
+  readonly clock: Clock;
+  readonly fetch: TaskContext["fetch"];
+  readonly log: (level: LogLevel, message: string, data: object) => void;
+};
+
+type Entry = { readonly host: TaskHost; readonly index: MemoryIndex; readonly watchers: Set<Channel<TaskFeedMessage>> };
+
+/** Anonymous tasks have no list; their caps are kept together. */
+const indexName = (namespace: string, owner: Owner): string => JSON.stringify([namespace, owner]);
+
+/** Everything in one process's memory: for trials and tests. Nothing survives the process. */
+export class MemoryTaskStore implements TaskStore {
+  readonly #parts: MemoryParts;
+  readonly #tasks = new Map<string, Entry>();
+  readonly #indexes = new Map<string, MemoryIndex>();
+
+  constructor(parts: MemoryParts) {
+    this.#parts = parts;
+  }
+
+  mint(): string {
+    return randomTaskId((bytes) => crypto.getRandomValues(bytes));
+  }
+
+  recognises(id: string): boolean {
+    return decodeTaskId(id) !== null;
+  }
+
+  async create(draft: TaskDraft, idempotency?: IdempotencyKey): Promise<Created> {
+    const { limits, clock } = this.#parts;
+    const index = this.#index(draft.namespace, draft.owner);
+    const now = clock();
+    const { id, tool, contextId, origin, createdAt } = draft;
+    const caps = { maxStored: limits.maxTasksPerOwner, maxLive: limits.maxLiveTasksPerOwner };
+    const row = { id, tool, contextId, origin, createdAt, deadline: now + limits.reservationMs, idempotency: idempotency ?? null, ...caps };
+    const reserved = await index.reserve(row, now);
+    if (reserved.kind === "conflict" || reserved.kind === "limit") return reserved;
+    const made = this.#entry(reserved.id, index).host.create({ ...draft, id: reserved.id }, reserved.deadline);
+    if (made.kind === "late") throw new TaskError("overloaded", "The task could not be stored in time; try again.", { retryAfterMs: 1000 });
+    return { kind: reserved.kind === "reserved" ? "created" : "existing", task: made.task };
+  }
+
+  async read({ id, owner }: TaskRef): Promise<TaskSnapshot | null> {
+    return this.#tasks.get(id)?.host.read(owner) ?? null;
+  }
+
+  async tell({ id, owner }: TaskRef, command: Command): Promise<Told | null> {
+    return (await this.#tasks.get(id)?.host.tell(owner, command)) ?? null;
+  }
+
+  async watch({ id, owner }: TaskRef, { after, signal }: { after?: number; signal: AbortSignal }): Promise<AsyncIterable<TaskFeedMessage> | null> {
+    const entry = this.#tasks.get(id);
+    const attached = entry?.host.attach(owner, after);
+    if (!entry || !attached) return null;
+    const channel = new Channel<TaskFeedMessage>();
+    for (const message of attached.messages) channel.push(message);
+    if (attached.ended) channel.close();
+    else entry.watchers.add(channel);
+    closeOnAbort(channel, signal);
+    signal.addEventListener("abort", () => entry.watchers.delete(channel), { once: true });
+    return channel;
+  }
+
+  async *listen(namespace: string, owner: string, signal: AbortSignal): AsyncIterable<OwnerFeedMessage> {
+    const channel = new Channel<OwnerFeedMessage>();
+    const unsubscribe = this.#index(namespace, owner).subscribe((message) => channel.push(message));
+    closeOnAbort(channel, signal);
+    try {
+      yield* channel;
+    } finally {
+      unsubscribe();
+    }
+  }
+
+  async list(query: TaskListQuery): Promise<TaskListPage> {
+    const { rows, more } = await this.#index(query.namespace, query.owner).list(query);
+    return { rows, more };
+  }
+
+  async sweep(budget: number): Promise<SweepReport> {
+    const report = { owners: 0, examined: 0, removed: 0, dropped: 0, poked: 0, failures: 0, calls: 0, finished: true };
+    const now = this.#parts.clock();
+    for (const index of this.#indexes.values()) {
+      const due = await index.due(now, budget - report.calls);
+      if (due.length === 0) continue;
+      const examined: Examined[] = [];
+      for (const { id } of due) examined.push(await this.#examine(id));
+      const { removed, dropped, nextDue } = await index.swept(examined, now);
+      report.owners += 1;
+      report.examined += examined.length;
+      report.calls += examined.length;
+      report.removed += removed;
+      report.dropped += dropped;
+      report.poked += examined.filter((found) => found.found && found.poked).length;
+      if (nextDue !== null && nextDue <= now) report.finished = false;
+    }
+    return report;
+  }
+
+  async #examine(id: string): Promise<Examined> {
+    const found = await this.#tasks.get(id)?.host.examine();
+    if (found?.found) return found;
+    this.#tasks.delete(id);
+    return { id, found: false };
+  }
+
+  #index(namespace: string, owner: Owner): MemoryIndex {
+    const name = indexName(namespace, owner);
+    const known = this.#indexes.get(name);
+    if (known) return known;
+    const index = new MemoryIndex();
+    this.#indexes.set(name, index);
+    return index;
+  }
+
+  #entry(id: string, index: MemoryIndex): Entry {
+    const known = this.#tasks.get(id);
+    if (known) return known;
+    const watchers = new Set<Channel<TaskFeedMessage>>();
+    const { registry, limits, clock, fetch, log } = this.#parts;
+    const shelf = new MemoryShelf(clock, () => void host.alarm());
+    const host = new TaskHost({
+      shelf,
+      clock,
+      random: Math.random,
+      registry,
+      limits,
+      fetch,
+      log,
+      mirror: (_task, mirror) => index.mirror(mirror),
+      touch: (task) => index.touch(task.id, task.version, task.stage.phase),
+      keepAlive: () => {},
+      announce: (message, last) => {
+        for (const watcher of watchers) {
+          watcher.push(message);
+          if (last) watcher.close();
+        }
+        if (last) watchers.clear();
+      },
+    });
+    const entry = { host, index, watchers };
+    this.#tasks.set(id, entry);
+    return entry;
+  }
+}

@@ -1,0 +1,112 @@
+import type { Clock } from "../clock";
+
+/** Waiting longer than this for the index helps nobody: the outbox tries again by itself. */
+const SEND_TIMEOUT_MS = 5_000;
+const TOUCH_WATCHED_MS = 1_000;
+const TOUCH_UNWATCHED_MS = 15_000;
+
+export type OutboxParts = {
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Tells the index where the task stands now. */
+  readonly send: () => Promise<{ readonly watched: boolean }>;
+  /** A retry has become due: the alarm must know. */
+  readonly retry: () => void;
+};
+
+/**
+ * What a task still owes its owner's index. One message at a time and always the newest state, so versions never go
+ * back; only what failed is tried again. What a crash drops, the sweep finds: the index's row is due then.
+ */
+export class Outbox {
+  readonly #parts: OutboxParts;
+  #owed = false;
+  #sending: Promise<void> | null = null;
+  #failures = 0;
+  #retryAt: number | null = null;
+  #watched = false;
+  #touchedAt = -Infinity;
+  #touchTimer: ReturnType<typeof setTimeout> | null = null;
+
+  constructor(parts: OutboxParts) {
+    this.#parts = parts;
+  }
+
+  owe(): void {
+    this.#owed = true;
+  }
+
+  owes(): boolean {
+    return this.#owed;
+  }
+
+  retryAt(): number | null {
+    return this.#retryAt;
+  }
+
+  /** Somebody else carried the newest state to the index. */
+  sent(): void {
+    this.#owed = false;
+    this.#failures = 0;
+    this.#retryAt = null;
+  }
+
+  forget(): void {
+    this.sent();
+    if (this.#touchTimer !== null) clearTimeout(this.#touchTimer);
+    this.#touchTimer = null;
+  }
+
+  /** Sends what is owed and waits for it; a failure is kept for later and never thrown. */
+  async flush(): Promise<void> {
+    while (this.#sending) await this.#sending;
+    if (!this.#owed) return;
+    this.#owed = false;
+    this.#sending = this.#send();
+    await this.#sending;
+  }
+
+  /** A change that no column shows, for listeners only: at most one a second, and rarely when nobody listens. */
+  touch(send: () => Promise<{ readonly watched: boolean }>, keepAlive: (work: Promise<unknown>) => void): void {
+    if (this.#touchTimer !== null) return;
+    const wait = this.#touchedAt + (this.#watched ? TOUCH_WATCHED_MS : TOUCH_UNWATCHED_MS) - this.#parts.clock();
+    this.#touchTimer = setTimeout(
+      () => {
+        this.#touchTimer = null;
+        this.#touchedAt = this.#parts.clock();
+        keepAlive(
+          send().then(
+            ({ watched }) => void (this.#watched = watched),
+            () => {},
+          ),
+        );
+      },
+      Math.max(0, wait),
+    );
+  }
+
+  async #send(): Promise<void> {
+    try {
+      const told = await withTimeout(this.#parts.send(), SEND_TIMEOUT_MS);
+      this.#watched = told.watched;
+      this.#failures = 0;
+      this.#retryAt = null;
+    } catch {
+      this.#owed = true;
+      this.#failures += 1;
+      const backOff = Math.min(300_000, 1000 * 2 ** this.#failures) * (0.75 + this.#parts.random() / 2);
+      this.#retryAt = this.#parts.clock() + Math.round(backOff);
+      this.#parts.retry();
+    } finally {
+      this.#sending = null;
+    }
+  }
+}
+
+function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
+  let timer: ReturnType<typeof setTimeout>;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error("The owner's index did not answer in time.")), ms);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,19 @@
+import type { Owner } from "../task/task";
+
+export type Scope = "client" | "worker" | "admin";
+
+/** Who is calling. Every way to authenticate ends in one of these; nothing downstream knows which way it was. */
+export type Principal =
+  | { readonly kind: "anonymous" }
+  | {
+      readonly kind: "identified";
+      readonly issuer: string;
+      readonly subject: string;
+      readonly scopes: readonly Scope[];
+      /** Unix ms after which streams opened with the credential end; null for one that does not expire. */
+      readonly expiresAt: number | null;
+    };
+
+/** Issuer and subject, never the token (it rotates): the key under which tasks are owned. */
+export const ownerOf = (principal: Principal): Owner =>
+  principal.kind === "anonymous" ? null : JSON.stringify([principal.issuer, principal.subject]);

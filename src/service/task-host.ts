@@ -1,0 +1,347 @@
+import type { Clock } from "../clock";
+import type { JsonObject } from "../task/json";
+import { expiresAt, isExpired, type LogEntry, type Outcome, type Owner, type Task, type TaskDraft } from "../task/task";
+import { createTask, nextDue, transition, type TaskEvent } from "../task/transition";
+import type { LogLevel, TaskContext } from "../tool/context";
+import { mayContinue, type Registry } from "../tool/registry";
+import { sortAnswers } from "./check-answer";
+import type { Ending } from "./ending";
+import type { Limits } from "./limits";
+import { Outbox } from "./outbox";
+import { runTool, type RunEnd } from "./run-tool";
+import { toSnapshot, withoutBody } from "./snapshot";
+import { RunAborted } from "./suspension";
+import type { Examined, Mirror } from "./task-index";
+import type { TaskShelf } from "./task-shelf";
+import type { Command, TaskFeedMessage, TaskSnapshot, Told } from "./task-store";
+
+/** While a run is in memory the alarm looks after it this often; one that died with its process is found by then. */
+export const LEASE_MS = 30_000;
+
+/** How late a live task may be before the sweep sets it going again: its own alarm gets the first chance. */
+export const LATE_MS = 60_000;
+
+export type HostParts = {
+  readonly shelf: TaskShelf;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly registry: Registry;
+  readonly limits: Limits;
+  readonly fetch: TaskContext["fetch"];
+  /** Tells the owner's index; rejects when it cannot be reached. */
+  readonly mirror: (task: Task, mirror: Mirror) => Promise<{ readonly watched: boolean }>;
+  readonly touch: (task: Task) => Promise<{ readonly watched: boolean }>;
+  /** Sends to whoever watches the task; after the last message the feeds are closed. */
+  readonly announce: (message: TaskFeedMessage, last: boolean) => void;
+  /** Keeps the process up for the work of a run. */
+  readonly keepAlive: (work: Promise<unknown>) => void;
+  readonly log: (level: LogLevel, message: string, data: JsonObject) => void;
+};
+
+type Run = { readonly controller: AbortController; readonly timer: ReturnType<typeof setTimeout>; readonly until: number };
+
+/**
+ * One task where it lives: it saves, announces and runs, and decides nothing; what may happen is `transition`'s.
+ * Memory is a cache: the host may vanish between any two lines and go on from its shelf.
+ */
+export class TaskHost {
+  readonly #parts: HostParts;
+  readonly #outbox: Outbox;
+  /** undefined: not looked yet. */
+  #task: Task | null | undefined;
+  #run: Run | null = null;
+  #watchAt = 0;
+  /** The alarm as far as this incarnation knows it. */
+  #alarm: number | null | undefined;
+
+  constructor(parts: HostParts) {
+    this.#parts = parts;
+    this.#outbox = new Outbox({
+      clock: parts.clock,
+      random: parts.random,
+      send: () => this.#sendMirror(),
+      retry: () => this.#arm(),
+    });
+  }
+
+  /** First come, first stored: a repeated create gets what is there. Late past the reservation's deadline. */
+  create(draft: TaskDraft, deadline: number): { readonly kind: "created" | "existing"; readonly task: TaskSnapshot } | { readonly kind: "late" } {
+    const existing = this.#load();
+    if (existing) return { kind: "existing", task: toSnapshot(existing) };
+    if (this.#parts.clock() > deadline) return { kind: "late" };
+    const { task, entry } = createTask(draft);
+    const due = nextDue(task);
+    this.#parts.shelf.commit(null, task, entry, due);
+    this.#alarm = due;
+    this.#task = task;
+    return { kind: "created", task: toSnapshot(task) };
+  }
+
+  read(owner: Owner): TaskSnapshot | null {
+    const task = this.#visible(owner);
+    return task && toSnapshot(task);
+  }
+
+  async tell(owner: Owner, command: Command): Promise<Told | null> {
+    const task = this.#visible(owner);
+    if (!task) return null;
+    const at = this.#parts.clock();
+    const changed =
+      command.kind === "cancel"
+        ? this.#dispatch({ type: "cancelled", at, minTtlMs: this.#parts.limits.minTtlMs })
+        : this.#dispatch({ type: "answered", at, ...sortAnswers(task, command.answers) });
+    if (changed) await this.#outbox.flush();
+    return { task: toSnapshot(this.#task ?? task), changed };
+  }
+
+  /** What a new watcher gets before the live messages; null when there is nothing it may see. */
+  attach(owner: Owner, after: number | undefined): { readonly messages: readonly TaskFeedMessage[]; readonly ended: boolean } | null {
+    const task = this.#visible(owner);
+    if (!task) return null;
+    const missed = after === undefined ? [] : this.#parts.shelf.entries(after).map((entry): TaskFeedMessage => ({ kind: "event", entry }));
+    return { messages: [{ kind: "snapshot", task: withoutBody(toSnapshot(task)) }, ...missed], ended: task.stage.phase === "settled" };
+  }
+
+  /** The alarm: does what is due and returns; a run goes on behind it. */
+  async alarm(): Promise<void> {
+    this.#alarm = null;
+    const task = this.#load();
+    if (!task) return;
+    try {
+      this.#proceed(task);
+      await this.#outbox.flush();
+    } finally {
+      this.#arm();
+    }
+  }
+
+  /** The sweep looks in: collects an expired task, and sets a late one going again. */
+  async examine(): Promise<Examined> {
+    const task = this.#load();
+    if (!task) return { id: "", found: false };
+    const now = this.#parts.clock();
+    if (isExpired(task, now, this.#parts.limits.retentionMs)) {
+      await this.#collect(task, now);
+      return { id: task.id, found: false };
+    }
+    const due = nextDue(task);
+    const poked = task.stage.phase !== "settled" && ((due !== null && due <= now) || this.#leaseIsDead(task));
+    if (poked) this.#setAlarm(now);
+    this.#outbox.sent();
+    return { id: task.id, found: true, mirror: this.#mirrorOf(task), poked };
+  }
+
+  #load(): Task | null {
+    if (this.#task === undefined) {
+      this.#task = this.#parts.shelf.load();
+      // Whoever ran it is gone with its process: the run starts over at once, not at the next watchdog.
+      if (this.#task && this.#leaseIsDead(this.#task)) this.#setAlarm(this.#parts.clock());
+    }
+    return this.#task;
+  }
+
+  #visible(owner: Owner): Task | null {
+    const task = this.#load();
+    if (!task || task.owner !== owner || isExpired(task, this.#parts.clock(), this.#parts.limits.retentionMs)) return null;
+    return task;
+  }
+
+  #leaseIsDead(task: Task): boolean {
+    return this.#run === null && task.stage.phase === "working" && task.stage.activity.kind === "running";
+  }
+
+  #proceed(task: Task): void {
+    const { clock, limits } = this.#parts;
+    const now = clock();
+    if (task.stage.phase === "settled") return this.#outbox.owe();
+    if (isExpired(task, now, limits.retentionMs)) {
+      this.#dispatch({ type: "expired", at: now });
+      return;
+    }
+    if (this.#leaseIsDead(task)) this.#dispatch({ type: "restarted", at: now, maxRestarts: limits.maxRestarts, minTtlMs: limits.minTtlMs });
+    if (task.stage.phase === "input_required") this.#dispatch({ type: "questions_lapsed", at: now });
+    this.#dispatch({ type: "started", at: now });
+    if (this.#run) this.#watchAt = now + LEASE_MS;
+  }
+
+  /** Durable first, then the watchers, then what follows from it. */
+  #dispatch(event: TaskEvent): boolean {
+    const before = this.#task;
+    if (!before) return false;
+    const { task, effects } = transition(before, event);
+    if (task === before) return false;
+    const entry = effects.find((effect) => effect.type === "log")?.entry as LogEntry;
+    if (event.type === "started") this.#watchAt = this.#parts.clock() + LEASE_MS;
+    this.#task = task;
+    const touched = event.type === "progressed" || event.type === "stepped";
+    if (!touched) this.#outbox.owe();
+    const alarm = this.#nextAlarm(task);
+    this.#parts.shelf.commit(before, task, entry, alarm === this.#alarm ? undefined : alarm);
+    this.#alarm = alarm;
+    this.#announce(entry, task);
+    if (event.type === "progressed") this.#outbox.touch(() => this.#parts.touch(task), this.#parts.keepAlive);
+    for (const effect of effects) {
+      if (effect.type === "abort") this.#stop("settled");
+      if (effect.type === "start") this.#start(task);
+    }
+    return true;
+  }
+
+  #announce(entry: LogEntry, task: Task): void {
+    const settled = task.stage.phase === "settled";
+    const expired = task.stage.phase === "settled" && task.stage.outcome.kind === "expired";
+    this.#parts.announce({ kind: "event", entry }, settled && !expired);
+    if (expired) this.#parts.announce({ kind: "gone" }, true);
+  }
+
+  #start(task: Task): void {
+    const registered = this.#parts.registry.get(task.tool);
+    if (!registered || !mayContinue(registered.tool, task.toolVersion)) {
+      const why = registered ? "has changed and cannot go on with a task that an earlier version began" : "is no longer served here";
+      const message = `The tool "${task.tool}" ${why}.`;
+      this.#settle({ outcome: { kind: "error", error: { code: -32603, message } }, statusMessage: message, retry: false });
+      return;
+    }
+    const controller = new AbortController();
+    const timeoutMs = registered.tool.timeoutMs ?? this.#parts.limits.timeoutMs;
+    const timer = setTimeout(() => controller.abort(new RunAborted("timeout")), timeoutMs);
+    const run: Run = { controller, timer, until: this.#parts.clock() + timeoutMs };
+    this.#run = run;
+    const holder = {
+      task: () => this.#task as Task,
+      emit: (event: TaskEvent) => this.#run === run && this.#dispatch(event),
+      clock: this.#parts.clock,
+      limits: this.#parts.limits,
+      fetch: this.#parts.fetch,
+      log: (level: LogLevel, message: string, data?: JsonObject) => this.#parts.log(level, message, { ...data, task: task.id, tool: task.tool }),
+    };
+    const work = runTool(registered, holder, controller.signal)
+      .then((end) => this.#ended(run, end))
+      .catch((error: unknown) => this.#parts.log("error", "A run ended badly.", { task: task.id, error: String(error) }));
+    this.#parts.keepAlive(work);
+  }
+
+  async #ended(run: Run, end: RunEnd): Promise<void> {
+    clearTimeout(run.timer);
+    if (this.#run !== run) return;
+    switch (end.kind) {
+      case "suspended":
+        this.#run = null;
+        this.#dispatch(end.event);
+        break;
+      case "aborted":
+        if (end.cause === "timeout") this.#attemptFailed(timedOut(this.#task as Task));
+        break;
+      case "ended":
+        if (end.ending.fault !== undefined) this.#logFault(end.ending.fault);
+        if (end.ending.retry) this.#attemptFailed(end.ending);
+        else this.#settle(end.ending);
+        break;
+    }
+    this.#run = null;
+    await this.#outbox.flush();
+    this.#arm();
+  }
+
+  #settle({ outcome, statusMessage }: Ending): void {
+    this.#dispatch({ type: "settled", at: this.#parts.clock(), outcome, statusMessage, minTtlMs: this.#parts.limits.minTtlMs });
+  }
+
+  #attemptFailed(ending: Ending): void {
+    const task = this.#task as Task;
+    const { clock, limits, random, registry } = this.#parts;
+    const max = registry.get(task.tool)?.tool.maxAttempts ?? limits.maxAttempts;
+    const attempt = task.attempts + 1;
+    const at = clock();
+    const last = attempt >= max;
+    const reason = ending.statusMessage ?? "It failed.";
+    this.#dispatch({
+      type: "attempt_failed",
+      at,
+      retryAt: last ? null : at + Math.round(Math.min(60_000, 1000 * 2 ** task.attempts) * (0.75 + random() / 2)),
+      statusMessage: max > 1 ? `Attempt ${attempt} of ${max}: ${reason}` : reason,
+      giveUp: ending.outcome,
+      minTtlMs: limits.minTtlMs,
+    });
+  }
+
+  #stop(cause: RunAborted["cause"]): void {
+    if (!this.#run) return;
+    clearTimeout(this.#run.timer);
+    this.#run.controller.abort(new RunAborted(cause));
+    this.#run = null;
+  }
+
+  #logFault(fault: unknown): void {
+    const task = this.#task as Task;
+    const error = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
+    this.#parts.log("error", "The tool failed.", { task: task.id, tool: task.tool, attempt: task.attempts + 1, error });
+  }
+
+  async #collect(task: Task, now: number): Promise<void> {
+    this.#dispatch({ type: "expired", at: now });
+    this.#stop("settled");
+    if (task.stage.phase === "settled") this.#parts.announce({ kind: "gone" }, true);
+    this.#task = null;
+    this.#alarm = null;
+    this.#outbox.forget();
+    await this.#parts.shelf.clear();
+  }
+
+  /** One alarm, multiplexed: the record's next due time, the run's watchdog, the outbox. */
+  #nextAlarm(task: Task): number | null {
+    const outbox = this.#outbox.retryAt();
+    if (task.stage.phase === "settled") {
+      // A settled task keeps an alarm only until its index knows; one that is set for soon already will do.
+      const now = this.#parts.clock();
+      if (!this.#outbox.owes()) return null;
+      return outbox ?? (this.#alarm != null && this.#alarm <= now + LEASE_MS ? this.#alarm : now + LEASE_MS);
+    }
+    const running = task.stage.phase === "working" && task.stage.activity.kind === "running";
+    const times = [nextDue(task), running ? this.#watchAt : null, outbox].filter((at) => at !== null);
+    return times.length === 0 ? null : Math.min(...times);
+  }
+
+  #arm(): void {
+    const task = this.#task;
+    if (!task) return;
+    const next = this.#nextAlarm(task);
+    if (next !== this.#alarm) this.#setAlarm(next);
+  }
+
+  #setAlarm(at: number | null): void {
+    this.#parts.shelf.setAlarm(at);
+    this.#alarm = at;
+  }
+
+  async #sendMirror(): Promise<{ readonly watched: boolean }> {
+    const task = this.#task;
+    return task ? this.#parts.mirror(task, this.#mirrorOf(task)) : { watched: false };
+  }
+
+  #mirrorOf(task: Task): Mirror {
+    const expiry = expiresAt(task, this.#parts.limits.retentionMs);
+    return {
+      id: task.id,
+      version: task.version,
+      phase: task.stage.phase,
+      outcome: task.stage.phase === "settled" ? (task.stage.outcome.kind satisfies Outcome["kind"]) : null,
+      statusAt: task.statusAt,
+      due: this.#sweepAt(task, expiry),
+      expiresAt: expiry,
+    };
+  }
+
+  /** When the sweep should look: at the expiry, or once the task's own alarm must have been lost. */
+  #sweepAt(task: Task, expiry: number | null): number | null {
+    const run = this.#run?.until ?? (this.#leaseIsDead(task) ? task.updatedAt : null);
+    const late = [nextDue(task), run].flatMap((at) => (at === null ? [] : [at + LATE_MS]));
+    const times = expiry === null ? late : [...late, expiry];
+    return times.length === 0 ? null : Math.min(...times);
+  }
+}
+
+const timedOut = (task: Task): Ending => {
+  const message = `The tool "${task.tool}" ran longer than it may between suspensions and was stopped.`;
+  return { outcome: { kind: "error", error: { code: -32603, message } }, statusMessage: message, retry: true };
+};

@@ -1,0 +1,61 @@
+import type { Outcome, Phase } from "../task/task";
+import type { IdempotencyKey, TaskListPage, TaskListQuery } from "./task-store";
+
+export type Reservation = {
+  readonly id: string;
+  readonly tool: string;
+  readonly contextId: string | null;
+  readonly origin: string;
+  readonly createdAt: number;
+  /** Unix ms: a row no task confirmed by then may be dropped, and its task refuses to be created after it. */
+  readonly deadline: number;
+  readonly idempotency: IdempotencyKey | null;
+  readonly maxStored: number;
+  readonly maxLive: number;
+};
+
+export type Reserved =
+  | { readonly kind: "reserved"; readonly id: string; readonly deadline: number }
+  /** The idempotency key names this task; `confirmed` says that the task is known to exist. */
+  | { readonly kind: "existing"; readonly id: string; readonly deadline: number; readonly confirmed: boolean }
+  | { readonly kind: "conflict" }
+  | { readonly kind: "limit"; readonly limit: "MAX_TASKS_PER_OWNER" | "MAX_LIVE_TASKS_PER_OWNER"; readonly value: number };
+
+/** A task's row as its object last told it. Applied only when `version` is newer than the row's. */
+export type Mirror = {
+  readonly id: string;
+  readonly version: number;
+  readonly phase: Phase;
+  readonly outcome: Outcome["kind"] | null;
+  readonly statusAt: number;
+  /** When the sweep should look at the task next: its next alarm while live, its expiry once settled; null for never. */
+  readonly due: number | null;
+  /** When the task stops being readable; an idempotency key is free again from then on. */
+  readonly expiresAt: number | null;
+};
+
+export type Examined =
+  /** Storage is gone (or never was): the row goes too. */
+  | { readonly id: string; readonly found: false }
+  /** `poked`: it was live and late, and has been set going again. */
+  | { readonly id: string; readonly found: true; readonly mirror: Mirror; readonly poked: boolean };
+
+/** One owner's index (in one namespace): the cap, the list, the due times. Exact, because it is one object. */
+export interface TaskIndex {
+  reserve(reservation: Reservation, now: number): Promise<Reserved>;
+  /** Gives an unconfirmed reservation back at once; one that is confirmed, or unknown, stays as it is. */
+  release(id: string): Promise<void>;
+  /** `watched` says whether anybody listens to the owner's feed. Unknown rows are left unknown. */
+  mirror(mirror: Mirror): Promise<{ readonly watched: boolean }>;
+  /** Tells the owner's feed of a change that no column shows (progress). Writes nothing. */
+  touch(id: string, version: number, phase: Phase): Promise<{ readonly watched: boolean }>;
+  /** What has expired at `now` is not listed. `reserved` are the rows of the page that no task has confirmed. */
+  list(query: TaskListQuery, now: number): Promise<TaskListPage & { readonly reserved: readonly string[] }>;
+  /** Rows due at `now`, earliest first: `confirmed` false is a reservation past its deadline. */
+  due(now: number, limit: number): Promise<readonly { readonly id: string; readonly confirmed: boolean }[]>;
+  /**
+   * Takes in what examining the due rows found; says what really went and when this owner is due next. `unanswered` are
+   * the ids that could not be examined: they are left alone for a while, so that they do not hold up the rest.
+   */
+  swept(examined: readonly Examined[], now: number, unanswered?: readonly string[]): Promise<{ readonly removed: number; readonly dropped: number; readonly nextDue: number | null }>;
+}

@@ -1,0 +1,174 @@
+import type { Clock } from "../clock";
+import { notFound, TaskError } from "../task/errors";
+import type { JsonObject, JsonText } from "../task/json";
+import type { ClientFacts, LogEntry, TaskDraft } from "../task/task";
+import type { RegisteredTool } from "../tool/registry";
+import { jsonText } from "./ending";
+import { follow, type FollowMessage } from "./follow";
+import type { Limits } from "./limits";
+import { ownerOf, type Principal } from "./principal";
+import type { IdempotencyKey, TaskRef, TaskSnapshot, TaskStore, Told } from "./task-store";
+
+/** The tasks of MCP and A2A share one namespace per owner, so that a task is the same over every door. */
+export const NAMESPACE = "tasks";
+
+export type StartRequest = {
+  readonly principal: Principal;
+  readonly tool: RegisteredTool;
+  /** As the caller sent them (already found valid); stored verbatim. */
+  readonly arguments: JsonObject;
+  /** What the tool's `prepare` returned, if it has one. */
+  readonly prepared?: unknown;
+  readonly client: ClientFacts;
+  readonly origin: string;
+  readonly contextId?: string;
+  /** The caller's wish in ms, if any; clamped to the limits. */
+  readonly ttlMs?: number | null;
+  /** Ignored for anonymous callers, who share nothing. */
+  readonly idempotencyKey?: string;
+};
+
+export type TaskServiceParts = { readonly store: TaskStore; readonly limits: Limits; readonly clock: Clock };
+
+/** The use cases. Every door acts only through these. */
+export class TaskService {
+  readonly #parts: TaskServiceParts;
+
+  constructor(parts: TaskServiceParts) {
+    this.#parts = parts;
+  }
+
+  /** Durable when it resolves. Throws `conflict`, `limit_reached`, `too_large`, `overloaded`. */
+  async start(request: StartRequest): Promise<{ readonly task: TaskSnapshot; readonly existing: boolean }> {
+    const { tool } = request.tool;
+    const { limits, clock, store } = this.#parts;
+    const owner = ownerOf(request.principal);
+    const wanted = request.ttlMs !== undefined ? request.ttlMs : tool.ttlMs !== undefined ? tool.ttlMs : limits.ttlMs;
+    const args = jsonText(request.arguments, limits.resultLimitBytes, "The arguments");
+    const draft: TaskDraft = {
+      id: store.mint(),
+      namespace: NAMESPACE,
+      owner,
+      origin: request.origin,
+      tool: tool.name,
+      toolVersion: tool.version ?? null,
+      arguments: args,
+      prepared: request.prepared === undefined ? null : jsonText(request.prepared, limits.resultLimitBytes, "What prepare returned"),
+      client: request.client,
+      contextId: request.contextId ?? null,
+      extras: null,
+      createdAt: clock(),
+      ttlMs: clampTtl(wanted, limits),
+      pollIntervalMs: tool.pollIntervalMs ?? limits.pollIntervalMs,
+    };
+    const key = owner === null ? undefined : request.idempotencyKey;
+    const created = await store.create(draft, key === undefined ? undefined : await idempotency(key, args));
+    switch (created.kind) {
+      case "created":
+      case "existing":
+        return { task: created.task, existing: created.kind === "existing" };
+      case "conflict":
+        throw new TaskError("conflict", "This idempotency key was used before with other arguments.");
+      case "limit":
+        throw new TaskError("limit_reached", `${created.limit} (${created.value}) is reached; finished tasks free their place when they expire.`, {
+          limit: created.limit,
+          value: created.value,
+          retryAfterMs: 60_000,
+        });
+    }
+  }
+
+  /** Throws `not_found`. */
+  async get(principal: Principal, id: string): Promise<TaskSnapshot> {
+    return found(await this.#read(principal, id));
+  }
+
+  /** Unknown, answered and retired keys are ignored; a malformed answer retires its key and asks again. Throws `not_found`. */
+  async answer(principal: Principal, id: string, answers: Readonly<Record<string, JsonText>>): Promise<TaskSnapshot> {
+    return found(await this.#parts.store.tell(this.#ref(principal, id), { kind: "answer", answers })).task;
+  }
+
+  /** Throws `not_found`; `changed` is false when it was settled already. */
+  async cancel(principal: Principal, id: string): Promise<Told> {
+    return found(await this.#parts.store.tell(this.#ref(principal, id), { kind: "cancel" }));
+  }
+
+  /**
+   * Holds until the task is settled or waits for input, and returns it then. Every event on the way goes to `onEvent`.
+   * Throws `not_found` when it expires meanwhile; rejects with the signal's reason.
+   */
+  async settle(principal: Principal, id: string, options: { signal: AbortSignal; onEvent?: (entry: LogEntry) => void }): Promise<TaskSnapshot> {
+    const { signal, onEvent } = options;
+    const ref = this.#ref(principal, id);
+    let after: number | undefined;
+    for (;;) {
+      signal.throwIfAborted();
+      const feed = found(await this.#parts.store.watch(ref, { ...(after === undefined ? {} : { after }), signal }));
+      for await (const message of feed) {
+        if (message.kind === "gone") throw notFound();
+        const phase = message.kind === "snapshot" ? message.task.stage.phase : message.entry.phase;
+        after = Math.max(after ?? 0, message.kind === "snapshot" ? message.task.version : message.entry.seq);
+        if (message.kind === "event") onEvent?.(message.entry);
+        if (phase === "settled" || phase === "input_required") {
+          const task = found(await this.#read(principal, id));
+          if (task.stage.phase === "settled" || task.stage.phase === "input_required") return task;
+        }
+      }
+    }
+  }
+
+  /** Which of the ids this caller may see, in the order given, without duplicates: to acknowledge a subscription. */
+  async readable(principal: Principal, ids: readonly string[]): Promise<readonly string[]> {
+    const unique = [...new Set(ids)];
+    const tasks = await Promise.all(unique.map((id) => this.#read(principal, id)));
+    return unique.filter((_, at) => tasks[at] !== null);
+  }
+
+  /**
+   * Snapshots of the given tasks: each at once, then at every visible change, never an older one after a newer, until
+   * all are settled or gone or the signal aborts.
+   */
+  follow(principal: Principal, ids: readonly string[], signal: AbortSignal): AsyncIterable<FollowMessage> {
+    return follow(this.#parts.store, { namespace: NAMESPACE, owner: ownerOf(principal), ids: ids.filter((id) => this.#parts.store.recognises(id)) }, signal);
+  }
+
+  async #read(principal: Principal, id: string): Promise<TaskSnapshot | null> {
+    if (!this.#parts.store.recognises(id)) return null;
+    return this.#parts.store.read(this.#ref(principal, id));
+  }
+
+  #ref(principal: Principal, id: string): TaskRef {
+    // What does not verify reaches no object; the answer is the same as for a missing task.
+    if (!this.#parts.store.recognises(id)) throw notFound();
+    return { id, owner: ownerOf(principal) };
+  }
+}
+
+function found<T>(value: T | null): T {
+  if (value === null) throw notFound();
+  return value;
+}
+
+/** ms, or null for unlimited. Wishes are moved into the allowed range, and the task tells the true value. */
+export function clampTtl(wanted: number | null, { minTtlMs, maxTtlMs }: Limits): number | null {
+  if (wanted === null) return maxTtlMs;
+  const raised = Math.max(Math.round(wanted), minTtlMs);
+  return maxTtlMs === null ? raised : Math.min(raised, maxTtlMs);
+}
+
+async function idempotency(key: string, args: JsonText): Promise<IdempotencyKey> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonical(args)));
+  return { key, digest: Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("") };
+}
+
+/** The same arguments in another key order are the same body. Members become marked pairs, so `{}` and `[]` stay apart. */
+function canonical(text: JsonText): string {
+  return JSON.stringify(sorted(JSON.parse(text)));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return { members: members.map(([name, member]) => [name, sorted(member)]) };
+}

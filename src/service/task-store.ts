@@ -1,0 +1,128 @@
+import type { JsonText } from "../task/json";
+import type { ClientFacts, InputRequest, LogEntry, Outcome, Owner, Progress, Stage, TaskDraft } from "../task/task";
+
+/** Names one task as one caller may see it. The store answers null for an id that is missing, foreign or expired. */
+export type TaskRef = { readonly id: string; readonly owner: Owner };
+
+/** A task as views see it: small facts, the open questions, and the outcome in full. Plain data; crosses RPC. */
+export type TaskSnapshot = {
+  readonly id: string;
+  readonly namespace: string;
+  readonly owner: Owner;
+  readonly origin: string;
+  readonly tool: string;
+  readonly contextId: string | null;
+  readonly client: ClientFacts;
+  readonly createdAt: number;
+  readonly startedAt: number | null;
+  readonly updatedAt: number;
+  readonly statusAt: number;
+  readonly ttlMs: number | null;
+  readonly pollIntervalMs: number;
+  readonly statusMessage: string | null;
+  readonly progress: Progress | null;
+  readonly openQuestions: readonly { readonly key: string; readonly request: InputRequest }[];
+  readonly attempts: number;
+  readonly restarts: number;
+  readonly version: number;
+  readonly stage: Stage;
+};
+
+/** A caller's key for "the same call again": scoped by owner and tool, lives as long as the task. */
+export type IdempotencyKey = {
+  readonly key: string;
+  /** A digest of what was asked; the same key with another digest is a conflict. */
+  readonly digest: string;
+};
+
+export type Created =
+  | { readonly kind: "created"; readonly task: TaskSnapshot }
+  /** The key was used before with the same body: this is that task. */
+  | { readonly kind: "existing"; readonly task: TaskSnapshot }
+  | { readonly kind: "conflict" }
+  | { readonly kind: "limit"; readonly limit: string; readonly value: number };
+
+/** What an outsider may tell a task. Values are JSON text by wire key. */
+export type Command =
+  | { readonly kind: "answer"; readonly answers: Readonly<Record<string, JsonText>> }
+  | { readonly kind: "cancel" };
+
+/** `changed` is false when the task was settled already, or nothing it was told applied. */
+export type Told = { readonly task: TaskSnapshot; readonly changed: boolean };
+
+/**
+ * A task's feed: first where it stands (without the outcome's body), then each event in order. `gone` is the last
+ * message of a task that expired or was removed; a settled task's feed ends after its last event.
+ */
+export type TaskFeedMessage =
+  | { readonly kind: "snapshot"; readonly task: TaskSnapshot }
+  | { readonly kind: "event"; readonly entry: LogEntry }
+  | { readonly kind: "gone" };
+
+/** An owner's feed: which task changed, never its body. `ready` says that nothing from here on is missed. */
+export type OwnerFeedMessage =
+  | { readonly kind: "ready" }
+  | { readonly kind: "change"; readonly id: string; readonly version: number; readonly phase: Stage["phase"] }
+  | { readonly kind: "gone"; readonly id: string };
+
+export type TaskListQuery = {
+  readonly namespace: string;
+  readonly owner: string;
+  readonly limit: number;
+  /** Strictly older than this row: newest first by (createdAt, id). */
+  readonly after?: { readonly createdAt: number; readonly id: string };
+};
+
+export type TaskListRow = {
+  readonly id: string;
+  readonly createdAt: number;
+  readonly tool: string;
+  readonly contextId: string | null;
+  readonly origin: string;
+  readonly phase: Stage["phase"];
+  readonly outcome: Outcome["kind"] | null;
+  readonly statusAt: number;
+};
+
+export type TaskListPage = { readonly rows: readonly TaskListRow[]; readonly more: boolean };
+
+/** What one collecting run did, for its log line. */
+export type SweepReport = {
+  readonly owners: number;
+  readonly examined: number;
+  /** Tasks removed, each counted by exactly one run. */
+  readonly removed: number;
+  /** Reservations that no task confirmed. */
+  readonly dropped: number;
+  /** Live tasks whose due time had passed: an alarm was lost, or the clock moved. */
+  readonly poked: number;
+  readonly failures: number;
+  /** Object calls made. */
+  readonly calls: number;
+  /** False when the budget ended first; the next run goes on from there. */
+  readonly finished: boolean;
+};
+
+/** The port. One behaviour suite (test/stores/contract.ts) runs over every implementation. */
+export interface TaskStore {
+  /** A fresh unguessable id, safe in a header. Stores nothing. */
+  mint(): string;
+  /** Whether the id could be one of ours: decided without touching any storage. */
+  recognises(id: string): boolean;
+  /**
+   * Stores the task and its start. When this resolves, `read` finds the task from anywhere.
+   * Exact under any number of parallel calls: never more than `MAX_TASKS_PER_OWNER` stored.
+   */
+  create(draft: TaskDraft, idempotency?: IdempotencyKey): Promise<Created>;
+  /** A pure read: writes nothing, safe to repeat. */
+  read(ref: TaskRef): Promise<TaskSnapshot | null>;
+  /** Applied and durable when it resolves; a late or duplicate command changes nothing. */
+  tell(ref: TaskRef, command: Command): Promise<Told | null>;
+  /** The task's feed from after the given seq; null when there is no such task. Ends when `signal` aborts. */
+  watch(ref: TaskRef, options: { after?: number; signal: AbortSignal }): Promise<AsyncIterable<TaskFeedMessage> | null>;
+  /** The feed of everything an identified owner has in a namespace. Ends only when `signal` aborts. */
+  listen(namespace: string, owner: string, signal: AbortSignal): AsyncIterable<OwnerFeedMessage>;
+  list(query: TaskListQuery): Promise<TaskListPage>;
+  /** Collects what has expired within `budget` object calls, and resumes where the last run stopped. */
+  sweep(budget: number): Promise<SweepReport>;
+}

@@ -1,0 +1,139 @@
+import type { JsonObject, JsonText } from "./json";
+
+/** Who a task belongs to: a canonical key made of issuer and subject, or null for an anonymous caller. */
+export type Owner = string | null;
+
+export type Progress = { readonly message?: string; readonly progress?: number; readonly total?: number };
+
+/** What a person or a client is asked for. `params` is in the shape of the newest MCP revision; older views adapt it. */
+export type InputRequest = {
+  readonly method: "elicitation/create" | "sampling/createMessage" | "roots/list";
+  readonly params: JsonObject;
+};
+
+export type QuestionState =
+  | { readonly kind: "open" }
+  | { readonly kind: "answered"; readonly at: number; readonly answer: JsonText }
+  /** The answer was unusable; the same question was asked again under a key of its own. */
+  | { readonly kind: "retired"; readonly at: number; readonly reason: string };
+
+export type Question = {
+  /** The wire key: unique for the task's whole life. */
+  readonly key: string;
+  /** The key the tool's author used, and which time it was used in one run (from 1). */
+  readonly authorKey: string;
+  readonly occurrence: number;
+  readonly request: InputRequest;
+  readonly askedAt: number;
+  /** When nobody answered by then, the tool sees `{ action: "cancel" }`. Unix ms. */
+  readonly deadline: number;
+  readonly state: QuestionState;
+};
+
+export type RpcError = { readonly code: number; readonly message: string; readonly data?: JsonText };
+
+/** What happened, never what a wire calls it. */
+export type Outcome =
+  | { readonly kind: "result"; readonly result: JsonText; readonly isError: boolean }
+  | { readonly kind: "error"; readonly error: RpcError }
+  | { readonly kind: "cancelled" }
+  | { readonly kind: "rejected"; readonly reason: string }
+  | { readonly kind: "expired" };
+
+/** What a working task is doing between two events. */
+export type Activity =
+  | { readonly kind: "running" }
+  /** Nothing holds it back: it runs as soon as its alarm fires. */
+  | { readonly kind: "due" }
+  | { readonly kind: "sleeping"; readonly until: number }
+  | { readonly kind: "backing_off"; readonly until: number };
+
+export type Stage =
+  | { readonly phase: "submitted" }
+  | { readonly phase: "working"; readonly activity: Activity }
+  | { readonly phase: "input_required" }
+  | { readonly phase: "settled"; readonly outcome: Outcome; readonly settledAt: number };
+
+export type Phase = Stage["phase"];
+
+/** The caller as the task's tool may know it; recorded at creation. Never holds a credential. */
+export type ClientFacts = {
+  /** The protocol revision, e.g. `2026-07-28`. */
+  readonly revision: string;
+  readonly capabilities: JsonObject;
+  readonly principal: { readonly issuer: string; readonly subject: string } | null;
+};
+
+/** The facts a task is created with. Times are Unix ms, durations ms. */
+export type TaskDraft = {
+  readonly id: string;
+  readonly namespace: string;
+  readonly owner: Owner;
+  /** Which door it came through, e.g. `mcp/2026-07-28`. */
+  readonly origin: string;
+  readonly tool: string;
+  readonly toolVersion: string | null;
+  readonly arguments: JsonText;
+  /** What the tool's `prepare` returned, for its `run`. */
+  readonly prepared: JsonText | null;
+  readonly client: ClientFacts;
+  readonly contextId: string | null;
+  /** Caller-supplied extras, kept verbatim and never read. */
+  readonly extras: JsonText | null;
+  readonly createdAt: number;
+  /** From creation; null is unlimited. */
+  readonly ttlMs: number | null;
+  readonly pollIntervalMs: number;
+};
+
+export type Task = TaskDraft & {
+  readonly startedAt: number | null;
+  /** The last visible change, and the last change of phase. Neither ever goes back. */
+  readonly updatedAt: number;
+  readonly statusAt: number;
+  readonly statusMessage: string | null;
+  readonly progress: Progress | null;
+  /** In the order asked. */
+  readonly questions: readonly Question[];
+  /** The n-th `task.sleep` of a run ends at the n-th entry, however often the run is repeated. */
+  readonly sleeps: readonly number[];
+  readonly steps: ReadonlyMap<string, JsonText>;
+  /** Failed attempts since the last new step. */
+  readonly attempts: number;
+  /** Runs that a restart of the platform cut off. */
+  readonly restarts: number;
+  /** One more for each accepted event; also the `seq` of the newest log entry. */
+  readonly version: number;
+  readonly stage: Stage;
+};
+
+/** One line of a task's ordered log: small facts only; bodies are read from the task. */
+export type LogEntry = {
+  readonly seq: number;
+  readonly at: number;
+  readonly event: TaskEventName;
+  readonly phase: Phase;
+  readonly statusMessage: string | null;
+  readonly progress?: Progress;
+  /** The wire keys the event asked, answered or retired. */
+  readonly keys?: readonly string[];
+};
+
+export type TaskEventName =
+  | "created" | "started" | "restarted" | "progressed" | "stepped" | "asked" | "slept" | "answered" | "questions_lapsed"
+  | "attempt_failed" | "settled" | "cancelled" | "expired";
+
+export const outstanding = (task: Task): readonly Question[] =>
+  task.questions.filter((question) => question.state.kind === "open");
+
+/** When the task stops being readable, or null for never. `retentionMs` rules settled tasks without a ttl. */
+export function expiresAt(task: Task, retentionMs: number): number | null {
+  if (task.ttlMs !== null) return task.createdAt + task.ttlMs;
+  return task.stage.phase === "settled" ? task.stage.settledAt + retentionMs : null;
+}
+
+/** Expiry is a fact of reading: a task reads as not found from this instant, whether or not anything collected it. */
+export function isExpired(task: Task, now: number, retentionMs: number): boolean {
+  const at = expiresAt(task, retentionMs);
+  return at !== null && now >= at;
+}

@@ -1,0 +1,93 @@
+import type * as z from "zod";
+import type { JsonObject } from "../task/json";
+import type { AskKind, CallContext, TaskContext } from "./context";
+
+/** When a call of the tool becomes a task; design decision 14. */
+export type TaskSupport = "required" | "optional" | "forbidden";
+
+export type ContentBlock = { readonly type: string; readonly [field: string]: unknown };
+
+/** An MCP `CallToolResult`, as a tool may return it whole. */
+export type ToolResult = {
+  readonly content: readonly ContentBlock[];
+  readonly structuredContent?: unknown;
+  readonly isError?: boolean;
+  readonly _meta?: JsonObject;
+};
+
+export type InputSchema = z.ZodObject | JsonObject;
+export type OutputSchema = z.ZodType | JsonObject;
+
+export type ArgumentsOf<I extends InputSchema> = I extends z.ZodObject
+  ? z.output<I>
+  : Readonly<Record<string, unknown>>;
+
+/** A whole result; without `output` also plain text, with it a value that fits the output schema. */
+export type Returned<O> = ToolResult | (O extends z.ZodType ? z.input<O> : O extends JsonObject ? unknown : string);
+
+export type ToolDefinition<I extends InputSchema, O extends OutputSchema | undefined> = {
+  /** 1-128 of `[A-Za-z0-9_.-]`, unique in the deployment. */
+  readonly name: string;
+  readonly title?: string;
+  readonly description: string;
+  readonly input: I;
+  readonly output?: O;
+  readonly task: TaskSupport;
+  /** What it may ask; a client that did not declare it is refused before anything starts. */
+  readonly asks?: readonly AskKind[];
+  /** ms; null is unlimited. Default `TASK_TTL_MS`. */
+  readonly ttlMs?: number | null;
+  readonly pollIntervalMs?: number;
+  /** Longest run between suspensions, ms. At most 840000. Default `TASK_TIMEOUT_MS`. */
+  readonly timeoutMs?: number;
+  readonly maxAttempts?: number;
+  /**
+   * Recorded with each task. `compatible` says whether tasks begun by an earlier version may go on with this code;
+   * without it only the same version may. Leave both out for a tool whose tasks always may.
+   */
+  readonly version?: string;
+  readonly compatible?: (earlier: string | null) => boolean;
+  readonly annotations?: JsonObject;
+  /** Runs in the request before a task exists; may ask. What it returns (JSON) is `task.prepared`. */
+  prepare?(args: ArgumentsOf<I>, call: CallContext): Promise<unknown> | unknown;
+  run(args: ArgumentsOf<I>, task: TaskContext): Promise<Returned<O>> | Returned<O>;
+};
+
+/**
+ * Any tool, whatever its types: what the registry holds. The argument types are gone; only what the tool's own
+ * `parseArguments` gave may be passed in.
+ */
+export type AnyTool = Omit<ToolDefinition<InputSchema, OutputSchema | undefined>, "output" | "prepare" | "run"> & {
+  readonly output?: OutputSchema | undefined;
+  prepare?(args: unknown, call: CallContext): unknown;
+  run(args: unknown, task: TaskContext): unknown;
+};
+
+/** Declares a tool. Types flow from `input` to `run`; faults of the declaration are found by the registry at start. */
+export function defineTool<const I extends InputSchema, const O extends OutputSchema | undefined = undefined>(
+  tool: ToolDefinition<I, O>,
+): AnyTool {
+  return tool;
+}
+
+/** A failure whose message is for the caller: becomes a tool result with `isError`. Not retried unless `retry`. */
+export class ToolError extends Error {
+  override readonly name = "ToolError";
+  readonly retry: boolean;
+  constructor(message: string, options: { retry?: boolean } = {}) {
+    super(message);
+    this.retry = options.retry ?? false;
+  }
+}
+
+/** A failure that is a JSON-RPC error on the wire: the task settles `failed` with it. Never retried. */
+export class ProtocolError extends Error {
+  override readonly name = "ProtocolError";
+  readonly code: number;
+  readonly data: unknown;
+  constructor(code: number, message: string, data?: unknown) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}

@@ -1,0 +1,49 @@
+import * as z from "zod";
+import { defineTool, ToolError } from "../tool/define-tool";
+
+const LONGEST_SECONDS = 30 * 86_400;
+
+const input = z
+  .object({
+    time: z.iso
+      .datetime({
+        offset: true,
+        error: "Give an ISO 8601 date and time with `Z` or an offset, e.g. 2030-01-31T09:00:00+01:00.",
+      })
+      .optional()
+      .describe("When to wake: ISO 8601 with `Z` or an offset. A time that has passed returns at once."),
+    seconds: z.number().min(0).optional().describe("How long to wait, in seconds."),
+  })
+  .refine(
+    ({ time, seconds }) => (time === undefined) !== (seconds === undefined),
+    "Give exactly one of `time` and `seconds`.",
+  );
+
+const output = z.object({
+  until: z.string().describe("The time that was waited for, ISO 8601."),
+  wokeAt: z.string().describe("When the wait was over, ISO 8601."),
+});
+
+export const waitUntil = defineTool({
+  name: "wait_until",
+  title: "Wait until a time",
+  description:
+    "Waits until a given time, or for a number of seconds, and then returns: at most 30 days. Give exactly one of " +
+    "`time` and `seconds`.",
+  input,
+  output,
+  task: "optional",
+  annotations: { readOnlyHint: true, openWorldHint: false },
+
+  async run({ time, seconds = 0 }, task) {
+    // A step, so that a run repeated after the wait neither counts the seconds anew nor finds fault with the time.
+    const until = await task.step("until", () => {
+      const now = Date.now();
+      const wake = time === undefined ? now + seconds * 1000 : Date.parse(time);
+      if (wake - now > LONGEST_SECONDS * 1000) throw new ToolError("The wait must not be longer than 30 days.");
+      return new Date(wake).toISOString();
+    });
+    await task.sleep(new Date(until));
+    return { until, wokeAt: await task.step("woke-at", () => new Date().toISOString()) };
+  },
+});

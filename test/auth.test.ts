@@ -1,0 +1,97 @@
+import { describe, expect, it } from "vitest";
+import { authenticate } from "../src/auth";
+import type { TokenEntry } from "../src/env";
+
+const LOCAL = "http://localhost:8787/mcp";
+const REMOTE = "https://holdfast.example/mcp";
+
+const request = (authorization: string | null, url = REMOTE) =>
+  new Request(url, { headers: authorization === null ? {} : { Authorization: authorization } });
+
+// Of the tokens "alpha" and "beta", by `printf %s alpha | sha256sum`.
+const ALPHA: TokenEntry = {
+  sha256: "8ed3f6ad685b959ead7022518e1af76cd816f8e8ec7ccdda1ed4018e8f2223f8",
+  subject: "ann",
+  scopes: ["client"],
+};
+const BETA: TokenEntry = {
+  sha256: "f44e64e75f3948e9f73f8dfa94721c4ce8cbb4f265c4790c702b2d41cfbf2753",
+  subject: "bob",
+  scopes: ["client", "admin"],
+};
+const withTokens = { tokens: [ALPHA, BETA], allowAnonymous: false };
+const anonymous = { kind: "principal", principal: { kind: "anonymous" } };
+
+const WRONG = [
+  "",
+  "Bearer",
+  "Bearer ",
+  "Bearer gamma",
+  "Bearer alpha beta",
+  "Bearer alpha, Bearer beta",
+  "Basic YTpi",
+  "alpha",
+  "Bearer\talpha",
+];
+
+describe("authenticate with static tokens", () => {
+  it("names whom the token belongs to, and with which scopes", async () => {
+    const principal = { kind: "identified", issuer: "holdfast:token", expiresAt: null };
+    expect(await authenticate(request("Bearer alpha"), withTokens)).toEqual({
+      kind: "principal",
+      principal: { ...principal, subject: "ann", scopes: ["client"] },
+    });
+    expect(await authenticate(request("Bearer beta"), withTokens)).toEqual({
+      kind: "principal",
+      principal: { ...principal, subject: "bob", scopes: ["client", "admin"] },
+    });
+  });
+
+  it.each(["bearer alpha", "BEARER alpha", "Bearer   alpha"])("takes the scheme in any case: %j", async (header) => {
+    expect(await authenticate(request(header), withTokens)).toMatchObject({ principal: { subject: "ann" } });
+  });
+
+  it("refuses a missing, malformed and wrong credential in the same words", async () => {
+    const refused = { kind: "refused", status: 401, challenge: 'Bearer realm="holdfast"', message: expect.any(String) };
+    const missing = await authenticate(request(null), withTokens);
+    expect(missing).toEqual(refused);
+    for (const header of [...WRONG, `Bearer ${ALPHA.sha256}`]) {
+      const answer = await authenticate(request(header), withTokens);
+      expect(JSON.stringify(answer), header).toBe(JSON.stringify(missing));
+    }
+  });
+
+  it("does not repeat what was presented", async () => {
+    expect(JSON.stringify(await authenticate(request("Bearer gamma-ray"), withTokens))).not.toContain("gamma");
+  });
+
+  it("turns anonymous access off on every host, also where it was allowed", async () => {
+    for (const url of [LOCAL, REMOTE]) {
+      expect(await authenticate(request(null, url), { ...withTokens, allowAnonymous: true })).toMatchObject({
+        kind: "refused",
+      });
+    }
+  });
+});
+
+describe("authenticate without any auth setting", () => {
+  const local = { tokens: null, allowAnonymous: false };
+  const open = { tokens: null, allowAnonymous: true };
+
+  it("lets anonymous callers in on loopback hosts", async () => {
+    for (const url of [LOCAL, "http://127.0.0.1:8787/mcp", "http://[::1]/mcp"]) {
+      expect(await authenticate(request(null, url), local)).toEqual(anonymous);
+    }
+  });
+
+  it("lets anonymous callers in elsewhere only when that is allowed", async () => {
+    expect(await authenticate(request(null, REMOTE), local)).toMatchObject({ kind: "refused", status: 401 });
+    expect(await authenticate(request(null, REMOTE), open)).toEqual(anonymous);
+  });
+
+  it.each([...WRONG, "Bearer alpha"])("refuses %j, which nothing can confirm", async (header) => {
+    for (const url of [LOCAL, REMOTE]) {
+      expect(await authenticate(request(header, url), open)).toMatchObject({ kind: "refused", status: 401 });
+    }
+  });
+});

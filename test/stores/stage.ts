@@ -1,0 +1,16 @@
+import type { Clock } from "../../src/clock";
+import type { Limits } from "../../src/service/limits";
+import type { Registry } from "../../src/tool/registry";
+
+/** What a store is made of in the tests. */
+export type StoreParts = { readonly registry: Registry; readonly limits: Limits; readonly clock: Clock };
+
+let now: StoreParts | null = null;
+
+/** Sets what the objects of this isolate are made of from here on: the platform makes them, so nobody can pass it. */
+export const setStage = (parts: StoreParts): void => void (now = parts);
+
+export function stage(): StoreParts {
+  if (!now) throw new Error("A test makes its store before it wakes an object.");
+  return now;
+}

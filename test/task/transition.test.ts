@@ -1,0 +1,299 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { expiresAt, outstanding, type LogEntry, type Task } from "../../src/task/task";
+import { createTask, nextDue, transition, type TaskEvent } from "../../src/task/transition";
+import { draft } from "../support/task";
+
+const result = { kind: "result", result: '{"content":[]}', isError: false } as const;
+const giveUp = { kind: "error", error: { code: -32603, message: "It failed." } } as const;
+const form = (message: string) => ({ method: "elicitation/create", params: { mode: "form", message, requestedSchema: { type: "object" } } }) as const;
+
+const question = fc.record({
+  authorKey: fc.constantFrom("confirm", "confirm-2", "name", "__proto__"),
+  occurrence: fc.integer({ min: 1, max: 3 }),
+  request: fc.constantFrom("Sure?", "Really?").map(form),
+  deadline: fc.integer({ min: 0, max: 200_000 }),
+});
+
+const keys = fc.constantFrom("confirm", "confirm-2", "confirm-3", "name", "name-2", "__proto__", "nobody");
+const at = fc.integer({ min: 0, max: 150_000 });
+const minTtlMs = fc.constant(5_000);
+
+const event: fc.Arbitrary<TaskEvent> = fc.oneof(
+  fc.record({ type: fc.constant("started" as const), at }),
+  fc.record({ type: fc.constant("restarted" as const), at, maxRestarts: fc.constant(2), minTtlMs }),
+  fc.record({ type: fc.constant("progressed" as const), at, progress: fc.record({ progress: fc.integer({ min: 0, max: 3 }) }) }),
+  fc.record({ type: fc.constant("stepped" as const), at, key: fc.constantFrom("a", "b", "__proto__"), value: fc.constantFrom("1", "2") }),
+  fc.record({ type: fc.constant("asked" as const), at, questions: fc.array(question, { maxLength: 3 }), ttlMs: fc.constant(100_000) }),
+  fc.record({ type: fc.constant("slept" as const), at, ordinal: fc.integer({ min: 0, max: 3 }), until: at, ttlMs: fc.constant(100_000) }),
+  fc.record({
+    type: fc.constant("answered" as const),
+    at,
+    answers: fc.dictionary(keys, fc.constant('{"action":"decline"}')),
+    refused: fc.dictionary(keys, fc.constant("v must be text.")),
+  }),
+  fc.record({ type: fc.constant("questions_lapsed" as const), at }),
+  fc.record({ type: fc.constant("attempt_failed" as const), at, retryAt: fc.option(at), statusMessage: fc.constant("No."), giveUp: fc.constant(giveUp), minTtlMs }),
+  fc.record({ type: fc.constant("settled" as const), at, outcome: fc.constant(result), statusMessage: fc.constant(null), minTtlMs }),
+  fc.record({ type: fc.constant("cancelled" as const), at, minTtlMs }),
+  fc.record({ type: fc.constant("expired" as const), at }),
+);
+
+/** Long lives: the events that end a task are rare. */
+const life = fc.array(fc.oneof({ weight: 12, arbitrary: event.filter(({ type }) => !["settled", "cancelled", "expired"].includes(type)) }, { weight: 1, arbitrary: event }, { weight: 5, arbitrary: at.map((time): TaskEvent => ({ type: "started", at: time })) }), { maxLength: 60 });
+
+const born = (over = {}) => createTask(draft(over)).task;
+
+/** Applies events and hands every step to the check. */
+function live(events: readonly TaskEvent[], check: (before: Task, event: TaskEvent, after: ReturnType<typeof transition>) => void): Task {
+  let task = born();
+  for (const happened of events) {
+    const after = transition(task, happened);
+    check(task, happened, after);
+    task = after.task;
+  }
+  return task;
+}
+
+describe("transition, over random lives", () => {
+  it("answers a non-event with the same reference and no effects, and any other with the next version", () => {
+    fc.assert(
+      fc.property(life, (events) => {
+        live(events, (before, _, { task, effects }) => {
+          if (task === before) return expect(effects).toEqual([]);
+          expect(task.version).toBe(before.version + 1);
+        });
+      }),
+    );
+  });
+
+  it("is final once settled", () => {
+    fc.assert(
+      fc.property(life, life, (events, more) => {
+        const settled = transition(live(events, () => {}), { type: "cancelled", at: 0, minTtlMs: 0 }).task;
+        expect(settled.stage.phase).toBe("settled");
+        for (const late of more) expect(transition(settled, late)).toEqual({ task: settled, effects: [] });
+        for (const late of more) expect(transition(settled, late).task).toBe(settled);
+      }),
+    );
+  });
+
+  it("takes a repeated event as a non-event", () => {
+    fc.assert(
+      fc.property(life, (events) => {
+        live(events, (_, happened, { task }) => {
+          // A refusal asks anew, and these random answers may name the new key before it exists.
+          const guesses = happened.type === "answered" && Object.keys(happened.refused).length > 0;
+          if (!guesses) expect(transition(task, happened).task).toBe(task);
+        });
+      }),
+    );
+  });
+
+  it("logs every accepted event once, with gapless seq and times that never go back", () => {
+    fc.assert(
+      fc.property(life, (events) => {
+        const entries: LogEntry[] = [createTask(draft()).entry];
+        live(events, (before, happened, { task, effects }) => {
+          const logged = effects.flatMap((effect) => (effect.type === "log" ? [effect.entry] : []));
+          expect(logged.length).toBe(task === before ? 0 : 1);
+          for (const entry of logged) expect(entry).toMatchObject({ event: happened.type, seq: task.version, phase: task.stage.phase });
+          entries.push(...logged);
+          expect(task.updatedAt).toBeGreaterThanOrEqual(before.updatedAt);
+          expect(task.statusAt).toBeGreaterThanOrEqual(before.statusAt);
+          expect(task.statusAt).toBeLessThanOrEqual(task.updatedAt);
+        });
+        entries.forEach((entry, n) => expect(entry.seq).toBe(n + 1));
+        entries.slice(1).forEach((entry, n) => expect(entry.at).toBeGreaterThanOrEqual((entries[n] as LogEntry).at));
+      }),
+    );
+  });
+
+  it("never uses a wire key twice, nor changes what stands under it, nor opens it again", () => {
+    fc.assert(
+      fc.property(life, (events) => {
+        live(events, (before, _, { task }) => {
+          const wire = task.questions.map(({ key }) => key);
+          expect(new Set(wire).size).toBe(wire.length);
+          before.questions.forEach((question, n) => {
+            const now = task.questions[n];
+            expect(now).toMatchObject({ key: question.key, authorKey: question.authorKey, request: question.request });
+            if (question.state.kind !== "open") expect(now).toBe(question);
+          });
+          for (const { authorKey } of task.questions) {
+            const first = task.questions.find((asked) => asked.authorKey === authorKey);
+            const taken = task.questions.slice(0, task.questions.indexOf(first!)).some(({ key }) => key === authorKey);
+            if (!taken) expect(first?.key).toBe(authorKey);
+          }
+        });
+      }),
+    );
+  });
+
+  it("waits for input exactly while a question is open, starts exactly when it begins to run, aborts exactly when it settles", () => {
+    fc.assert(
+      fc.property(life, (events) => {
+        live(events, (before, _, { task, effects }) => {
+          if (task.stage.phase !== "settled") expect(task.stage.phase === "input_required").toBe(outstanding(task).length > 0);
+          const kinds = effects.map(({ type }) => type);
+          const isRunning = (one: Task) => one.stage.phase === "working" && one.stage.activity.kind === "running";
+          expect(kinds.includes("start")).toBe(isRunning(task) && !isRunning(before));
+          expect(kinds.includes("abort")).toBe(task.stage.phase === "settled" && before.stage.phase !== "settled");
+          const running = isRunning(task);
+          if (task.stage.phase === "settled") expect(nextDue(task)).toBeNull();
+          else expect(nextDue(task)).toBeLessThanOrEqual(expiresAt(task, 0) as number);
+          if (running) expect(nextDue(task)).toBe(expiresAt(task, 0));
+        });
+      }),
+    );
+  });
+
+  it("keeps what was stored: steps, sleeps and answers do not change once they are there", () => {
+    fc.assert(
+      fc.property(life, (events) => {
+        live(events, (before, _, { task }) => {
+          for (const [key, value] of before.steps) expect(task.steps.get(key)).toBe(value);
+          before.sleeps.forEach((until, n) => expect(task.sleeps[n]).toBe(until));
+        });
+      }),
+    );
+  });
+});
+
+type Place = "submitted" | "running" | "due" | "sleeping" | "backing_off" | "input_required" | "settled";
+
+const running = () => transition(born(), { type: "started", at: 1_100 }).task;
+const asked = () => transition(running(), { type: "asked", at: 1_200, ttlMs: 100_000, questions: [{ authorKey: "k", occurrence: 1, request: form("Sure?"), deadline: 9_000 }] }).task;
+const places: Record<Place, () => Task> = {
+  submitted: born,
+  running,
+  due: () => transition(running(), { type: "restarted", at: 1_200, maxRestarts: 9, minTtlMs: 0 }).task,
+  sleeping: () => transition(running(), { type: "slept", at: 1_200, ordinal: 0, until: 8_000, ttlMs: 100_000 }).task,
+  backing_off: () => transition(running(), { type: "attempt_failed", at: 1_200, retryAt: 8_000, statusMessage: "No.", giveUp, minTtlMs: 0 }).task,
+  input_required: asked,
+  settled: () => transition(running(), { type: "settled", at: 1_200, outcome: result, statusMessage: null, minTtlMs: 0 }).task,
+};
+
+const late = 10_000;
+const sample: Record<TaskEvent["type"], TaskEvent> = {
+  started: { type: "started", at: late },
+  restarted: { type: "restarted", at: late, maxRestarts: 9, minTtlMs: 0 },
+  progressed: { type: "progressed", at: late, progress: { message: "half" } },
+  stepped: { type: "stepped", at: late, key: "s", value: "1" },
+  asked: { type: "asked", at: late, ttlMs: 100_000, questions: [{ authorKey: "new", occurrence: 1, request: form("New?"), deadline: 20_000 }] },
+  slept: { type: "slept", at: late, ordinal: 5, until: 20_000, ttlMs: 100_000 },
+  answered: { type: "answered", at: late, answers: { k: '{"action":"decline"}' }, refused: {} },
+  questions_lapsed: { type: "questions_lapsed", at: late },
+  attempt_failed: { type: "attempt_failed", at: late, retryAt: 20_000, statusMessage: "No.", giveUp, minTtlMs: 0 },
+  settled: { type: "settled", at: late, outcome: result, statusMessage: null, minTtlMs: 0 },
+  cancelled: { type: "cancelled", at: late, minTtlMs: 0 },
+  expired: { type: "expired", at: late },
+};
+
+/** Where each event leads from each place; what is not named here is a non-event. */
+const leadsTo: Partial<Record<TaskEvent["type"], Partial<Record<Place, string>>>> = {
+  started: { submitted: "running", due: "running", sleeping: "running", backing_off: "running" },
+  restarted: { running: "due" },
+  progressed: { running: "running" },
+  stepped: { running: "running" },
+  asked: { running: "input_required" },
+  slept: { running: "sleeping" },
+  answered: { input_required: "due" },
+  questions_lapsed: { input_required: "due" },
+  attempt_failed: { running: "backing_off" },
+};
+const everywhereAlive = Object.fromEntries(Object.keys(places).filter((place) => place !== "settled").map((place) => [place, "settled"]));
+for (const type of ["settled", "cancelled", "expired"] as const) leadsTo[type] = everywhereAlive;
+
+describe("transition, every event in every phase", () => {
+  const placeOf = ({ stage }: Task) => (stage.phase === "working" ? stage.activity.kind : stage.phase);
+  for (const [place, at] of Object.entries(places)) {
+    for (const happened of Object.values(sample)) {
+      const expected = leadsTo[happened.type]?.[place as Place];
+      it(`${place} + ${happened.type} ${expected ? `leads to ${expected}` : "changes nothing"}`, () => {
+        const before = at();
+        const { task } = transition(before, happened);
+        if (expected) expect(placeOf(task)).toBe(expected);
+        else expect(task).toBe(before);
+        expect(task === before).toBe(expected === undefined);
+      });
+    }
+  }
+
+  it("does not wake a sleeper or a retry before its time", () => {
+    for (const place of ["sleeping", "backing_off"] as const) {
+      const before = places[place]();
+      expect(transition(before, { type: "started", at: 7_999 }).task).toBe(before);
+      expect(transition(before, { type: "started", at: 8_000 }).task).not.toBe(before);
+    }
+  });
+});
+
+describe("transition, what the rules promise", () => {
+  it("stays with the questions until the last is answered", () => {
+    const two = ["a", "b"].map((authorKey) => ({ authorKey, occurrence: 1, request: form(authorKey), deadline: 9_000 }));
+    const waiting = transition(running(), { type: "asked", at: 1_200, ttlMs: 100_000, questions: two }).task;
+    const half = transition(waiting, { type: "answered", at: 1_300, answers: { a: "{}" }, refused: {} }).task;
+    expect([half.stage.phase, outstanding(half).map(({ key }) => key)]).toEqual(["input_required", ["b"]]);
+    const both = transition(half, { type: "answered", at: 1_400, answers: { b: "{}" }, refused: {} }).task;
+    expect(both.stage).toEqual({ phase: "working", activity: { kind: "due" } });
+  });
+
+  it("retires the key of an unusable answer and asks again under a new one, saying why", () => {
+    const again = transition(asked(), { type: "answered", at: 1_300, answers: {}, refused: { k: "v must be text." } }).task;
+    const [retired, open] = again.questions;
+    expect(retired).toMatchObject({ key: "k", state: { kind: "retired", reason: "v must be text." } });
+    expect(open).toMatchObject({ key: "k-2", authorKey: "k", occurrence: 1, state: { kind: "open" } });
+    expect(open?.request.params["message"]).toMatch(/^Sure\?\n\n.*v must be text\.$/);
+    const third = transition(again, { type: "answered", at: 1_400, answers: { k: "{}" }, refused: { "k-2": "still wrong." } }).task;
+    expect(outstanding(third).map(({ key }) => key)).toEqual(["k-3"]);
+    expect(outstanding(third)[0]?.request.params["message"]).toMatch(/^Sure\?\n\n[^\n]*still wrong\.$/);
+  });
+
+  it("does not let unusable answers grow a task without end", () => {
+    let task = asked();
+    for (let n = 0; n < 100; n += 1) {
+      const refused = Object.fromEntries(outstanding(task).map(({ key }) => [key, "wrong."]));
+      task = transition(task, { type: "answered", at: 1_300, answers: {}, refused }).task;
+    }
+    expect(task.questions.length).toBeLessThan(30);
+    expect(task.questions.at(-1)?.state).toMatchObject({ kind: "answered", answer: '{"action":"cancel"}' });
+  });
+
+  it("gives a lapsed question the answer cancel", () => {
+    const lapsed = transition(asked(), { type: "questions_lapsed", at: 9_000 }).task;
+    expect(lapsed.questions[0]?.state).toMatchObject({ kind: "answered", answer: '{"action":"cancel"}' });
+    expect(transition(asked(), { type: "questions_lapsed", at: 8_999 }).task.stage.phase).toBe("input_required");
+  });
+
+  it("leaves time to fetch after settling, and never shortens the ttl", () => {
+    const settleAt = (at: number) => transition(running(), { type: "settled", at, outcome: result, statusMessage: null, minTtlMs: 60_000 }).task;
+    expect(settleAt(2_000).ttlMs).toBe(100_000);
+    expect(settleAt(100_999).ttlMs).toBe(100_999 - 1_000 + 60_000);
+  });
+
+  it("gives up after the last attempt, and starts counting afresh when a new step was stored", () => {
+    const failed = places.backing_off();
+    expect(failed.attempts).toBe(1);
+    const back = transition(failed, { type: "started", at: 8_000 }).task;
+    expect(transition(back, { type: "stepped", at: 8_100, key: "s", value: "1" }).task.attempts).toBe(0);
+    const gaveUp = transition(back, { type: "attempt_failed", at: 8_100, retryAt: null, statusMessage: "No.", giveUp, minTtlMs: 0 }).task;
+    expect(gaveUp).toMatchObject({ attempts: 2, statusMessage: "No.", stage: { phase: "settled", outcome: giveUp } });
+  });
+
+  it("counts restarts of the platform apart, and gives up past their cap", () => {
+    const again = (task: Task) => transition(transition(task, { type: "restarted", at: 2_000, maxRestarts: 1, minTtlMs: 0 }).task, { type: "started", at: 2_000 }).task;
+    const once = again(running());
+    expect([once.restarts, once.attempts]).toEqual([1, 0]);
+    const { task } = transition(once, { type: "restarted", at: 3_000, maxRestarts: 1, minTtlMs: 0 });
+    expect(task.stage).toMatchObject({ phase: "settled", outcome: { kind: "error" } });
+    expect(task.statusMessage).toMatch(/restarts/);
+  });
+
+  it("ends the n-th sleep when it was first told, whatever a repeated run asks for", () => {
+    const slept = places.sleeping();
+    const again = transition(transition(slept, { type: "started", at: 8_000 }).task, { type: "slept", at: 8_100, ordinal: 0, until: 99_000, ttlMs: 100_000 }).task;
+    expect(again.sleeps).toEqual([8_000]);
+    expect(again.stage).toEqual({ phase: "working", activity: { kind: "sleeping", until: 8_000 } });
+  });
+});

@@ -1,0 +1,31 @@
+import { cloudflareTest } from "@cloudflare/vitest-plugin";
+import { defineConfig } from "vitest/config";
+
+const inWorkerd = "test/**/*.workers.test.ts";
+const withForeignClients = "test/clients/**/*.test.ts";
+
+export default defineConfig({
+  test: {
+    projects: [
+      // Pure code and whole requests through the app, in plain Node: most tests.
+      {
+        test: { name: "node", include: ["test/**/*.test.ts"], exclude: [inWorkerd, withForeignClients] },
+      },
+      // What needs the runtime: objects, alarms, evictions, the cron. Storage is fresh for each file, not for each test.
+      {
+        plugins: [cloudflareTest({ wrangler: { configPath: "./wrangler.toml", environment: "conformance" } })],
+        test: { name: "workers", include: [inWorkerd] },
+      },
+      // Clients we did not write, against a local server. One file at a time: each starts a server of its own.
+      {
+        test: {
+          name: "clients",
+          include: [withForeignClients],
+          fileParallelism: false,
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+  },
+});
