@@ -23,13 +23,17 @@ import { attach, ownerFeed, taskFeed } from "./feed";
 import { AFTER_HEADER, OWNER_HEADER } from "./feed-socket";
 import { DIRECTORY_SHARDS, ownerIndexName } from "./names";
 import { calling, callingOnce } from "./object-call";
-import { directoryStub, indexOf, indexStub, taskStub, type StorageBindings } from "./rpc";
+import { directoryStub, indexOf, indexStub, taskStub, type StorageBindings, type TaskCreated } from "./rpc";
 import { sweep } from "./sweep";
 
 /** How often a create starts over because the task its idempotency key named is gone by now. */
 const ROUNDS = 4;
 
-export type DurableTaskStoreParts = { readonly objects: StorageBindings; readonly limits: Limits; readonly clock: Clock };
+export type DurableTaskStoreParts = {
+  readonly objects: StorageBindings;
+  readonly limits: Limits;
+  readonly clock: Clock;
+};
 
 /** A task is an object of its own; an owner's index keeps the caps and the list; the directory finds what is due. */
 export const durableTaskStore = (parts: DurableTaskStoreParts): TaskStore => new DurableTaskStore(parts);
@@ -57,24 +61,24 @@ class DurableTaskStore implements TaskStore {
     // Anonymous callers share nothing, keys included; their rows do not even lie in one index.
     const key = draft.owner === null ? null : (idempotency ?? null);
     for (let round = 0; round < ROUNDS; round += 1) {
-      const index = () => indexOf(this.#objects, draft);
-      const reserved = await calling(() => index().reserve(this.#reservation(draft, key), this.#clock()));
+      const reserved = await calling(() =>
+        indexOf(this.#objects, draft).reserve(this.#reservation(draft, key), this.#clock()),
+      );
       if (reserved.kind === "conflict" || reserved.kind === "limit") return reserved;
-      if (reserved.kind === "existing" && reserved.confirmed) {
-        const task = await this.read({ id: reserved.id, owner: draft.owner });
-        if (task) return { kind: "existing", task };
-        await this.#collect(draft, reserved.id);
-        continue;
+      const isOurs = reserved.kind === "reserved";
+      if (isOurs || !reserved.confirmed) {
+        const made = await this.#make({ ...draft, id: reserved.id }, reserved.deadline);
+        if (made.kind === "created" || (isOurs && made.kind === "existing")) return made;
+        if (isOurs) break;
+        if (made.kind === "late") continue;
       }
-      // When this fails the reservation stays: whether the object stored the task is not known, and a task without a
-      // row would be neither listed nor collected. The sweep asks the object, and drops the row if there is none.
-      const made = await calling(() => this.#task(reserved.id).create({ ...draft, id: reserved.id }, reserved.deadline));
-      if (made.kind !== "late") return made;
-      // From its deadline on the object stores nothing, so this row will never have a task.
-      await calling(() => index().release(reserved.id));
-      if (reserved.kind === "reserved") break;
+      const task = await this.read({ id: reserved.id, owner: draft.owner });
+      if (task) return { kind: "existing", task };
+      await this.#collect(draft, reserved.id);
     }
-    throw new TaskError("overloaded", "The task could not be stored in time. Try again in a moment.", { retryAfterMs: 1_000 });
+    throw new TaskError("overloaded", "The task could not be stored in time. Try again in a moment.", {
+      retryAfterMs: 1_000,
+    });
   }
 
   async read({ id, owner }: TaskRef): Promise<TaskSnapshot | null> {
@@ -93,7 +97,8 @@ class DurableTaskStore implements TaskStore {
     { after, signal }: { after?: number; signal: AbortSignal },
   ): Promise<AsyncIterable<TaskFeedMessage> | null> {
     if (!this.recognises(id)) return null;
-    const open = (from: number | undefined) => attach<TaskFeedMessage>(this.#task(id), feedHeaders(owner, from), signal);
+    const open = (from: number | undefined) =>
+      attach<TaskFeedMessage>(this.#task(id), feedHeaders(owner, from), signal);
     const first = await calling(() => open(after));
     return first && taskFeed(first, open, after, signal);
   }
@@ -121,6 +126,17 @@ class DurableTaskStore implements TaskStore {
       random: Math.random,
     };
     return sweep(parts, budget);
+  }
+
+  /**
+   * When the call fails the reservation stays: whether the object stored the task is not known, and a task without a
+   * row would be neither listed nor collected. The sweep asks the object, and drops the row if there is none.
+   */
+  async #make(draft: TaskDraft, deadline: number): Promise<TaskCreated> {
+    const made = await calling(() => this.#task(draft.id).create(draft, deadline));
+    // From its deadline on the object stores nothing, so this row will never have a task.
+    if (made.kind === "late") await calling(() => indexOf(this.#objects, draft).release(draft.id));
+    return made;
   }
 
   #reservation(draft: TaskDraft, idempotency: IdempotencyKey | null): Reservation {
@@ -171,6 +187,9 @@ class DurableTaskStore implements TaskStore {
 
 /** Header values are Latin-1, owners are any text. */
 function feedHeaders(owner: Owner, after: number | undefined): Readonly<Record<string, string>> {
-  const escaped = JSON.stringify(owner).replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  const escaped = JSON.stringify(owner).replace(
+    /[^\x20-\x7e]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
   return { [OWNER_HEADER]: escaped, ...(after === undefined ? {} : { [AFTER_HEADER]: String(after) }) };
 }

@@ -6,13 +6,19 @@ export const FEED_ENDED = 1000;
 export const OWNER_HEADER = "x-holdfast-owner";
 export const AFTER_HEADER = "x-holdfast-after";
 
-type Attach<Message> = (owner: Owner, after: number | undefined) => { readonly messages: readonly Message[]; readonly ended: boolean } | null;
+type Attach<Message> = (
+  owner: Owner,
+  after: number | undefined,
+) => { readonly messages: readonly Message[]; readonly ended: boolean } | null;
 
 /** Answers the Worker's request for a feed: 404 when there is nothing the owner may see. */
 export function openFeed<Message>(ctx: DurableObjectState, request: Request, attach: Attach<Message>): Response {
   if (request.headers.get("upgrade") !== "websocket") return new Response(null, { status: 426 });
   const after = request.headers.get(AFTER_HEADER);
-  const attached = attach(JSON.parse(request.headers.get(OWNER_HEADER) ?? "null") as Owner, after === null ? undefined : Number(after));
+  const attached = attach(
+    JSON.parse(request.headers.get(OWNER_HEADER) ?? "null") as Owner,
+    after === null ? undefined : Number(after),
+  );
   if (!attached) return new Response(null, { status: 404 });
   const { 0: client, 1: server } = new WebSocketPair();
   ctx.acceptWebSocket(server);

@@ -59,7 +59,10 @@ export async function* taskFeed(
 }
 
 /** An owner's feed for as long as the signal lets it; each `ready` after the first says that something may be missed. */
-export async function* ownerFeed<M>(open: () => Promise<Attached<M> | null>, signal: AbortSignal): AsyncGenerator<M, void, undefined> {
+export async function* ownerFeed<M>(
+  open: () => Promise<Attached<M> | null>,
+  signal: AbortSignal,
+): AsyncGenerator<M, void, undefined> {
   for await (const message of overSockets(null, open, signal)) if (message !== null) yield message;
 }
 
@@ -99,7 +102,8 @@ async function* overSockets<M>(
 }
 
 /** Spread out, since one deploy loses every feed at once. */
-const delayAfter = (losses: number): number => Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (losses - 1)) * (0.5 + Math.random());
+const delayAfter = (losses: number): number =>
+  Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (losses - 1)) * (0.5 + Math.random());
 
 function receive<M>(socket: WebSocket, signal: AbortSignal): Attached<M> {
   const channel = new Channel<M>();

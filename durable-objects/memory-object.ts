@@ -1,6 +1,19 @@
 import { DurableObject } from "cloudflare:workers";
 import { MemoryTaskStore } from "../src/service/memory-task-store";
-import type { Command, Created, IdempotencyKey, OwnerFeedMessage, SweepReport, TaskFeedMessage, TaskListPage, TaskListQuery, TaskRef, TaskSnapshot, TaskStore, Told } from "../src/service/task-store";
+import type {
+  Command,
+  Created,
+  IdempotencyKey,
+  OwnerFeedMessage,
+  SweepReport,
+  TaskFeedMessage,
+  TaskListPage,
+  TaskListQuery,
+  TaskRef,
+  TaskSnapshot,
+  TaskStore,
+  Told,
+} from "../src/service/task-store";
 import type { TaskDraft } from "../src/task/task";
 import { decodeTaskId, randomTaskId } from "../src/task-id";
 import { attach, ownerFeed, taskFeed } from "./feed";
@@ -52,7 +65,10 @@ export class MemoryObjectBase extends DurableObject<Bindings> {
     const { signal } = left;
     const feed =
       wanted.kind === "task"
-        ? await this.#store.watch(wanted.ref, { ...(wanted.after === undefined ? {} : { after: wanted.after }), signal })
+        ? await this.#store.watch(wanted.ref, {
+            ...(wanted.after === undefined ? {} : { after: wanted.after }),
+            signal,
+          })
         : this.#store.listen(wanted.namespace, wanted.owner, signal);
     if (!feed) return new Response(null, { status: 404 });
     const { 0: client, 1: server } = new WebSocketPair();
@@ -73,8 +89,12 @@ export const memoryObject = (wiring: Wiring) =>
 
 /** The Worker's side of it. */
 export function memoryObjectStore(objects: Bindings): TaskStore {
-  const object = () => objects.MEMORY.getByName("memory") as unknown as TaskStore & { fetch(url: string, init: RequestInit): Promise<Response> };
-  const open = <M>(wanted: FeedRequest, signal: AbortSignal) => attach<M>(object(), { [FEED_HEADER]: encodeURIComponent(JSON.stringify(wanted)) }, signal);
+  const object = () =>
+    objects.MEMORY.getByName("memory") as unknown as TaskStore & {
+      fetch(url: string, init: RequestInit): Promise<Response>;
+    };
+  const open = <M>(wanted: FeedRequest, signal: AbortSignal) =>
+    attach<M>(object(), { [FEED_HEADER]: encodeURIComponent(JSON.stringify(wanted)) }, signal);
   return {
     mint: () => randomTaskId((bytes) => crypto.getRandomValues(bytes)),
     recognises: (id) => decodeTaskId(id) !== null,
@@ -84,11 +104,13 @@ export function memoryObjectStore(objects: Bindings): TaskStore {
     list: (query) => calling(() => object().list(query)),
     sweep: (budget) => callingOnce(() => object().sweep(budget)),
     watch: async (ref, { after, signal }) => {
-      const from = (seq: number | undefined) => open<TaskFeedMessage>({ kind: "task", ref, ...(seq === undefined ? {} : { after: seq }) }, signal);
+      const from = (seq: number | undefined) =>
+        open<TaskFeedMessage>({ kind: "task", ref, ...(seq === undefined ? {} : { after: seq }) }, signal);
       const first = await calling(() => from(after));
       return first && taskFeed(first, from, after, signal);
     },
-    listen: (namespace, owner, signal) => ownerFeed(() => open<OwnerFeedMessage>({ kind: "owner", namespace, owner }, signal), signal),
+    listen: (namespace, owner, signal) =>
+      ownerFeed(() => open<OwnerFeedMessage>({ kind: "owner", namespace, owner }, signal), signal),
   };
 }
 

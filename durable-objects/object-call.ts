@@ -5,7 +5,11 @@ const FIRST_DELAY_MS = 25;
 const RETRY_AFTER_MS = 1_000;
 
 /** What the platform puts on an error that is its own and not the object's. */
-type PlatformFault = { readonly retryable?: boolean; readonly overloaded?: boolean; readonly durableObjectReset?: boolean };
+type PlatformFault = {
+  readonly retryable?: boolean;
+  readonly overloaded?: boolean;
+  readonly durableObjectReset?: boolean;
+};
 
 /**
  * Calls an object, again when the platform failed: a deploy resets objects at any time. For reads and for writes that
@@ -56,5 +60,7 @@ function mayRepeat(error: unknown): boolean {
 function asTaskError(error: unknown): unknown {
   const { retryable, overloaded, durableObjectReset } = faultOf(error);
   if (!retryable && !overloaded && !durableObjectReset) return error;
-  return new TaskError("overloaded", "The task store is busy or restarting. Try again in a moment.", { retryAfterMs: RETRY_AFTER_MS });
+  return new TaskError("overloaded", "The task store is busy or restarting. Try again in a moment.", {
+    retryAfterMs: RETRY_AFTER_MS,
+  });
 }

@@ -78,7 +78,10 @@ export class OwnerIndex extends DurableObject<StorageBindings> implements TaskIn
 
   async due(now: number, limit: number): Promise<readonly { readonly id: string; readonly confirmed: boolean }[]> {
     if (!this.#schema.exists()) return [];
-    return this.#query<{ id: string; version: number }>("due", now, limit).map(({ id, version }) => ({ id, confirmed: version > 0 }));
+    return this.#query<{ id: string; version: number }>("due", now, limit).map(({ id, version }) => ({
+      id,
+      confirmed: version > 0,
+    }));
   }
 
   async swept(
@@ -231,7 +234,10 @@ export class OwnerIndex extends DurableObject<StorageBindings> implements TaskIn
     return (this.#schema.exists() ? this.#query<Tally>("tally")[0] : undefined) ?? { stored: 0, live: 0, told: null };
   }
 
-  #query<T extends Record<string, SqlStorageValue>>(statement: keyof typeof ownerIndexSql, ...values: (string | number | null)[]): T[] {
+  #query<T extends Record<string, SqlStorageValue>>(
+    statement: keyof typeof ownerIndexSql,
+    ...values: (string | number | null)[]
+  ): T[] {
     return this.ctx.storage.sql.exec<T>(ownerIndexSql[statement], ...values).toArray();
   }
 
@@ -249,7 +255,8 @@ const floorToStep = (at: number): number => at - (at % DIRECTORY_STEP_MS);
 const count = (gone: readonly (string | null)[], kind: string): number => gone.filter((one) => one === kind).length;
 
 /** An unconfirmed row counts as held, whatever its age: only its object can say that no task was made. */
-const isExpired = (row: KeyRow, now: number): boolean => row.version > 0 && row.expires_at !== null && row.expires_at <= now;
+const isExpired = (row: KeyRow, now: number): boolean =>
+  row.version > 0 && row.expires_at !== null && row.expires_at <= now;
 
 const toListRow = (row: ListRow): TaskListRow => ({
   id: row.id,

@@ -11,7 +11,9 @@ export type StorageBindings = {
   readonly DIRECTORY: DurableObjectNamespace;
 };
 
-export type TaskCreated = { readonly kind: "created" | "existing"; readonly task: TaskSnapshot } | { readonly kind: "late" };
+export type TaskCreated =
+  | { readonly kind: "created" | "existing"; readonly task: TaskSnapshot }
+  | { readonly kind: "late" };
 
 export interface TaskCalls {
   /** The first draft wins; a repeated create answers with what is stored. `late` from the deadline on. */
@@ -46,8 +48,10 @@ export const indexStub = (env: StorageBindings, name: string): TaskIndex & Attac
   env.OWNERS.getByName(name) as unknown as TaskIndex & Attachable;
 
 /** The index that keeps a task's row. */
-export const indexOf = (env: StorageBindings, task: { readonly namespace: string; readonly owner: Owner; readonly id: string }) =>
-  indexStub(env, ownerIndexName(task.namespace, task.owner, task.id));
+export const indexOf = (
+  env: StorageBindings,
+  task: { readonly namespace: string; readonly owner: Owner; readonly id: string },
+) => indexStub(env, ownerIndexName(task.namespace, task.owner, task.id));
 
 export const directoryStub = (env: StorageBindings, shard: number): DirectoryCalls =>
   env.DIRECTORY.getByName(directoryName(shard)) as unknown as DirectoryCalls;

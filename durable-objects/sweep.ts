@@ -82,7 +82,8 @@ class Sweep {
       await this.#call(directory.settle(entry, nextDue));
     } catch {
       this.#counts.failures += 1;
-      if (this.#affords(1)) await this.#call(directory.settle(entry, this.#parts.clock() + POSTPONE_MS)).catch(() => {});
+      if (this.#affords(1))
+        await this.#call(directory.settle(entry, this.#parts.clock() + POSTPONE_MS)).catch(() => {});
     }
   }
 
@@ -103,7 +104,9 @@ class Sweep {
     }
   }
 
-  async #examine(ids: readonly string[]): Promise<{ readonly examined: readonly Examined[]; readonly unanswered: readonly string[] }> {
+  async #examine(
+    ids: readonly string[],
+  ): Promise<{ readonly examined: readonly Examined[]; readonly unanswered: readonly string[] }> {
     const asked = await Promise.allSettled(ids.map((id) => this.#call(this.#parts.examine(id))));
     const examined = asked.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
     const unanswered = ids.filter((_, at) => asked[at]?.status === "rejected");

@@ -31,7 +31,10 @@ export class TaskObjectBase extends DurableObject<Bindings> implements TaskCalls
   }
 
   /** `late` past the reservation's deadline; a repeated create gets the task that is there. */
-  async create(draft: TaskDraft, deadline: number): Promise<{ kind: "created" | "existing"; task: TaskSnapshot } | { kind: "late" }> {
+  async create(
+    draft: TaskDraft,
+    deadline: number,
+  ): Promise<{ kind: "created" | "existing"; task: TaskSnapshot } | { kind: "late" }> {
     return this.#host.create(draft, deadline);
   }
 
@@ -53,7 +56,12 @@ export class TaskObjectBase extends DurableObject<Bindings> implements TaskCalls
 
   /** The task's feed: a WebSocket that hibernates, so that nobody pays for waiting. */
   override async fetch(request: Request): Promise<Response> {
-    return openFeed(this.ctx, request, (owner, after): { messages: readonly TaskFeedMessage[]; ended: boolean } | null => this.#host.attach(owner, after));
+    return openFeed(
+      this.ctx,
+      request,
+      (owner, after): { messages: readonly TaskFeedMessage[]; ended: boolean } | null =>
+        this.#host.attach(owner, after),
+    );
   }
 
   override async webSocketMessage(): Promise<void> {

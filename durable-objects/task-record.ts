@@ -74,7 +74,11 @@ function shortQuestion(question: Question): unknown {
 function fullQuestion(question: Question, text: (slot: string) => JsonText | undefined): Question {
   const { key, state } = question;
   const request = JSON.parse(text(slot("request", key)) ?? "null") as InputRequest;
-  return { ...question, request, state: state.kind === "answered" ? { ...state, answer: text(slot("answer", key)) ?? "" } : state };
+  return {
+    ...question,
+    request,
+    state: state.kind === "answered" ? { ...state, answer: text(slot("answer", key)) ?? "" } : state,
+  };
 }
 
 /** The part of an outcome that may be long. */

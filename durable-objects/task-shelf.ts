@@ -16,7 +16,8 @@ type Kept = Omit<TaskRecord, "task"> & {
 };
 
 /** `toReal` turns the product's time into the platform's, for alarms: fixtures shift the product's clock. */
-export const sqlShelf = (storage: DurableObjectStorage, toReal: (at: number) => number = (at) => at): TaskShelf => new SqlShelf(storage, toReal);
+export const sqlShelf = (storage: DurableObjectStorage, toReal: (at: number) => number = (at) => at): TaskShelf =>
+  new SqlShelf(storage, toReal);
 
 class SqlShelf implements TaskShelf {
   readonly #storage: DurableObjectStorage;
@@ -41,10 +42,9 @@ class SqlShelf implements TaskShelf {
     // Known only once it is committed: a transaction that throws leaves what was there.
     this.#kept = this.#storage.transactionSync(() => {
       if (before === null) this.#schema.create();
-      const written = this.#write(kept, after, entry);
       // Part of the same commit: the alarm's row lies in the same database. No await, or the block would end here.
       if (alarmAt !== undefined) this.setAlarm(alarmAt);
-      return written;
+      return this.#write(kept, after, entry);
     });
   }
 
@@ -116,7 +116,9 @@ class SqlShelf implements TaskShelf {
     if (parts.length === 0) return null;
     const record = JSON.parse(toText(8, join(parts))) as TaskRecord;
     const chunks = Map.groupBy(this.#query<ValueRow>("values"), (row) => row.slot);
-    const texts = new Map([...chunks].map(([slot, rows]) => [slot, toText(rows[0]?.format ?? 8, join(rows.map((row) => row.bytes)))]));
+    const texts = new Map(
+      [...chunks].map(([slot, rows]) => [slot, toText(rows[0]?.format ?? 8, join(rows.map((row) => row.bytes)))]),
+    );
     const task = toTask(record.task, texts.keys(), (slot) => texts.get(slot));
     const rows = new Map([...chunks].map(([slot, found]) => [slot, found.map((row) => row.n)]));
     return { task, progressed: record.progressed, logged: record.logged, values: longValues(task), rows };

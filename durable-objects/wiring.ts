@@ -2,11 +2,12 @@ import type { Clock } from "../src/clock";
 import type { Config } from "../src/env";
 import type { LogLevel, TaskContext } from "../src/tool/context";
 import type { Registry } from "../src/tool/registry";
+import type { KeyObject } from "./key-object";
 import type { StorageBindings } from "./rpc";
 
 /** What the deployment binds; the names are those of wrangler.toml. */
 export type Bindings = StorageBindings & {
-  readonly KEYS: DurableObjectNamespace;
+  readonly KEYS: DurableObjectNamespace<KeyObject>;
   readonly MEMORY: DurableObjectNamespace;
 };
 

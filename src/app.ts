@@ -1,8 +1,6 @@
 import { Hono } from "hono";
-import { errorResponse, INTERNAL_ERROR, JsonRpcError } from "./json-rpc";
 import { mcpRoutes } from "./mcp/routes";
 import type { McpDeps } from "./mcp/wing";
-import type { TaskError } from "./task/errors";
 
 export type AppDeps = McpDeps;
 
@@ -20,6 +18,3 @@ export function createApp(deps: AppDeps): Hono {
   });
   return app;
 }
-
-/** What every route answers while a setting is wrong; the message names the variable. */
-export const misconfigured = ({ message }: TaskError): Response => errorResponse(new JsonRpcError(500, INTERNAL_ERROR, message));

@@ -179,14 +179,8 @@ type Values = {
 
 /** Numbers, booleans and lists of `wrangler.toml` reach `env` as such. Blank is unset. */
 function textOf(value: unknown): string | null {
-  const text =
-    typeof value === "string"
-      ? value.trim()
-      : value == null
-        ? ""
-        : Array.isArray(value)
-          ? JSON.stringify(value)
-          : String(value);
+  if (value === undefined || value === null) return null;
+  const text = Array.isArray(value) ? JSON.stringify(value) : String(value).trim();
   return text === "" ? null : text;
 }
 

@@ -1,9 +1,6 @@
 import type { Context } from "hono";
 import { streamSSE } from "hono/streaming";
 
-/** Proxies cut streams that are quiet for a minute or two; a comment is no event, so clients never see it. */
-const KEEP_ALIVE_MS = 15_000;
-
 /** Messages on their way to one client, in order. */
 export class SendQueue implements AsyncIterable<string> {
   /** Resolves when the first message is in. */
@@ -67,15 +64,22 @@ export class SendQueue implements AsyncIterable<string> {
   }
 }
 
-/** An event stream of the messages; `onGone` when the client stops reading. */
-export function eventStream(c: Context, queue: SendQueue, onGone: () => void): Response {
+export type StreamOptions = {
+  /** How often a quiet stream gets a comment, which is no event: clients never see it. */
+  readonly keepAliveMs: number;
+  /** When the client stopped reading. */
+  readonly onGone: () => void;
+};
+
+/** An event stream of the messages. */
+export function eventStream(c: Context, queue: SendQueue, { keepAliveMs, onGone }: StreamOptions): Response {
   const response = streamSSE(c, async (stream) => {
     stream.onAbort(onGone);
     // Also frees a write that waits for a reader who is gone.
     void queue.dropped.then(() => stream.abort());
     // Without a first byte some proxies hold the headers back.
     await stream.write(": open\n\n");
-    const beat = setInterval(() => void stream.write(": keep-alive\n\n"), KEEP_ALIVE_MS);
+    const beat = setInterval(() => void stream.write(": keep-alive\n\n"), keepAliveMs);
     try {
       for await (const text of queue) await stream.writeSSE({ data: text });
     } finally {

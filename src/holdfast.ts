@@ -38,7 +38,9 @@ export function createHoldfast(options: HoldfastOptions) {
   const storeOf = remembered((env: object): TaskStore => {
     const { limits, store } = configOf(env);
     if (options.store) return options.store;
-    return store === "memory" ? memoryObjectStore(env as Bindings) : durableTaskStore({ objects: env as Bindings, limits, clock });
+    return store === "memory"
+      ? memoryObjectStore(env as Bindings)
+      : durableTaskStore({ objects: env as Bindings, limits, clock });
   });
 
   const appOf = remembered((env: object) => {
@@ -48,7 +50,7 @@ export function createHoldfast(options: HoldfastOptions) {
       config,
       registry,
       tasks: new TaskService({ store: storeOf(env), limits: config.limits, clock }),
-      sealer: createSealer(async () => config.sealingKey ?? mintedKey(KEYS as never), clock),
+      sealer: createSealer(async () => config.sealingKey ?? mintedKey(KEYS), clock),
       clock,
       fetch: fetchFor(config),
       log: (line) => console.log(JSON.stringify(line)),

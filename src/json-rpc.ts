@@ -61,6 +61,18 @@ export type Accepts = { readonly json: boolean; readonly eventStream: boolean };
 /** How long an answer may take before the stream is opened so that the client sees that something happens. */
 const GRACE_MS = 250;
 
+/** Proxies cut streams that are quiet for a minute or two. */
+const KEEP_ALIVE_MS = 15_000;
+
+/**
+ * Workers learn that a client has left only when they write to it (measured in workerd, with `enable_request_signal`).
+ * Somebody works for the client of a call, and should not do so for long when there is none.
+ */
+const CALL_KEEP_ALIVE_MS = 1_000;
+
+/** How long a tool has to tidy up after its client left. */
+const CLEAN_UP_MS = 5_000;
+
 /** Tells requests, notifications and responses apart (JSON-RPC 2.0 §4, §5; MCP allows only string and integer ids). */
 export function readMessage(value: unknown): Message {
   if (!isObject(value)) return { kind: "invalid", problem: "The body must be one JSON-RPC message, an object." };
@@ -74,9 +86,12 @@ export function readMessage(value: unknown): Message {
   }
   const { method, params = {} } = value;
   if (typeof method !== "string") return invalid('"method" must be a string.');
-  if (hasId && id === undefined) return invalid('"id" must be a string or an integer between -(2^53 - 1) and 2^53 - 1.');
+  if (hasId && id === undefined)
+    return invalid('"id" must be a string or an integer between -(2^53 - 1) and 2^53 - 1.');
   if (!isObject(params)) return invalid('"params" must be an object.');
-  return id === undefined ? { kind: "notification", method, params } : { kind: "request", request: { id, method, params } };
+  return id === undefined
+    ? { kind: "notification", method, params }
+    : { kind: "request", request: { id, method, params } };
 }
 
 /** A method outside the table is absent, whatever JavaScript's objects inherit. */
@@ -96,16 +111,28 @@ export type RespondOptions = {
 };
 
 /** Runs the method and answers with one JSON object or an event stream. */
-export async function respond(c: Context, id: RequestId, method: () => Promise<Answer>, options: RespondOptions): Promise<Response> {
+export async function respond(
+  c: Context,
+  id: RequestId,
+  method: () => Promise<Answer>,
+  options: RespondOptions,
+): Promise<Response> {
   try {
     const answer = await method();
-    return typeof answer === "string" ? whole(c, resultText(id, answer), options.accepts) : await converse(c, id, answer, options);
+    return typeof answer === "string"
+      ? whole(c, resultText(id, answer), options.accepts)
+      : await converse(c, id, answer, options);
   } catch (thrown) {
     return errorResponse(options.explain(thrown), id);
   }
 }
 
-async function converse(c: Context, id: RequestId, conversation: Conversation, options: RespondOptions): Promise<Response> {
+async function converse(
+  c: Context,
+  id: RequestId,
+  conversation: Conversation,
+  options: RespondOptions,
+): Promise<Response> {
   const { accepts, explain } = options;
   if (conversation.stream === "at_once" && !accepts.eventStream) {
     throw new JsonRpcError(406, INVALID_REQUEST, "The answer is an event stream; Accept must allow text/event-stream.");
@@ -133,16 +160,31 @@ async function converse(c: Context, id: RequestId, conversation: Conversation, o
       return { status: error.status, text: errorText(error, id), headers: error.extras.headers };
     },
   );
+  letCleanUp(c, finished, gone.signal);
   if (conversation.stream !== "at_once") {
     const first = await Promise.race([finished, ...(streams ? [queue.spoken, after(GRACE_MS)] : [])]);
     if (first) {
       signal.removeEventListener("abort", leave);
       if (first.text === null) return new Response(null, { status: first.status });
-      return first.status === 200 ? whole(c, first.text, accepts) : jsonResponse(first.text, first.status, first.headers);
+      return first.status === 200
+        ? whole(c, first.text, accepts)
+        : jsonResponse(first.text, first.status, first.headers);
     }
   }
   void finished.then(({ text }) => (text === null ? queue.drop() : queue.end(text)));
-  return eventStream(c, queue, leave);
+  return eventStream(c, queue, { keepAliveMs: conversation.stream === "at_once" ? KEEP_ALIVE_MS : CALL_KEEP_ALIVE_MS, onGone: leave });
+}
+
+/** When its client leaves, Workers drop what a request was doing; a tool that was told to stop may tidy up before. */
+function letCleanUp(c: Context, finished: Promise<unknown>, gone: AbortSignal): void {
+  let context: Context["executionCtx"];
+  try {
+    context = c.executionCtx;
+  } catch {
+    // Outside Workers there is no such context, and nothing is dropped.
+    return;
+  }
+  context.waitUntil(finished.then(() => (gone.aborted ? after(CLEAN_UP_MS) : undefined)));
 }
 
 /** One answer, in the type the client takes. */
@@ -150,23 +192,29 @@ function whole(c: Context, text: JsonText, accepts: Accepts): Response {
   if (accepts.json) return jsonResponse(text, 200);
   const queue = new SendQueue();
   queue.end(text);
-  return eventStream(c, queue, () => queue.drop());
+  return eventStream(c, queue, { keepAliveMs: KEEP_ALIVE_MS, onGone: () => queue.drop() });
 }
 
 function jsonResponse(text: JsonText, status: number, headers: Readonly<Record<string, string>> = {}): Response {
-  return new Response(text, { status, headers: { "Content-Type": "application/json", "Cache-Control": "no-store", ...headers } });
+  return new Response(text, {
+    status,
+    headers: { "Content-Type": "application/json", "Cache-Control": "no-store", ...headers },
+  });
 }
 
-const resultText = (id: RequestId, result: JsonText): JsonText => `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
+const resultText = (id: RequestId, result: JsonText): JsonText =>
+  `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
 
 function errorText(error: JsonRpcError, id: RequestId | undefined): JsonText {
   const { code, message, extras } = error;
   return JSON.stringify({ jsonrpc: "2.0", id, error: { code, message, data: extras.data } });
 }
 
-const readId = (id: unknown): RequestId | undefined => (typeof id === "string" || Number.isSafeInteger(id) ? (id as RequestId) : undefined);
+const readId = (id: unknown): RequestId | undefined =>
+  typeof id === "string" || Number.isSafeInteger(id) ? (id as RequestId) : undefined;
 
 /** A JSON object: neither an array nor null. */
-export const isObject = (value: unknown): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

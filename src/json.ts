@@ -58,8 +58,7 @@ function scan(text: string, maxDepth: number): { members: number; unsafeNumbers:
     } else if (code >= 0x30 && code <= 0x39 /* 0-9 */) {
       const start = at;
       let exponent = false;
-      for (let next = code; isNumberPart(next); next = text.charCodeAt(++at))
-        exponent ||= (next | 0x20) === 0x65; /* e */
+      for (let next = code; isNumberPart(next); next = text.charCodeAt(++at)) exponent ||= isExponent(next);
       // A short literal has no digits to lose, and without an exponent it is not too large.
       if ((exponent || at - start >= 16) && isUnsafe(text.slice(start, at))) unsafeNumbers = true;
       at--;
@@ -79,9 +78,14 @@ function endOfString(text: string, open: number): number {
   return text.length;
 }
 
-/** A digit, or one of `.`, `+`, `-`, `e`, `E`. */
 const isNumberPart = (code: number): boolean =>
-  (code >= 0x30 && code <= 0x39) || code === 0x2e || code === 0x2b || code === 0x2d || (code | 0x20) === 0x65;
+  (code >= 0x30 && code <= 0x39) ||
+  code === 0x2e /* . */ ||
+  code === 0x2b /* + */ ||
+  code === 0x2d /* - */ ||
+  isExponent(code);
+
+const isExponent = (code: number): boolean => (code | 0x20) === 0x65; /* e or E */
 
 /** Too large for a double, or an integer part beyond 2^53 - 1 with more digits than a double keeps (RFC 8259 §6). */
 function isUnsafe(literal: string): boolean {

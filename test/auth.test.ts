@@ -61,6 +61,15 @@ describe("authenticate with static tokens", () => {
     }
   });
 
+  it("looks at every byte of the hash", async () => {
+    for (let at = 0; at < 64; at++) {
+      const other = ALPHA.sha256[at] === "0" ? "1" : "0";
+      const sha256 = ALPHA.sha256.slice(0, at) + other + ALPHA.sha256.slice(at + 1);
+      const config = { tokens: [{ ...ALPHA, sha256 }], allowAnonymous: false };
+      expect(await authenticate(request("Bearer alpha"), config), String(at)).toMatchObject({ kind: "refused" });
+    }
+  });
+
   it("does not repeat what was presented", async () => {
     expect(JSON.stringify(await authenticate(request("Bearer gamma-ray"), withTokens))).not.toContain("gamma");
   });

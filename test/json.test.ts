@@ -74,7 +74,6 @@ describe("parseJson and repeated keys", () => {
     '{"a":{"b":1,"c":2},"a":3}',
     '{"a" : 1 ,\n "a"\t:2}',
     '{"\\"":1,"\\u0022":2}',
-    '{"\\\\":1,"\\u005c":2}',
     '{"\\ud83c\\udf89":1,"🎉":2}',
   ])("refuses %s (RFC 7493 §2.3)", (text) => {
     expect(JSON.parse(text)).toBeDefined();
@@ -155,10 +154,11 @@ describe("parseJson and numbers that would change", () => {
 type Written = { text: string; repeats: boolean };
 
 const space = fc.string({ maxLength: 2, unit: fc.constantFrom(" ", "\n", "\t", "\r") });
-const key = fc.oneof(
-  fc.constantFrom("a", "b", "__proto__", "", "0", "1", '"', "\\", ":"),
-  fc.string({ unit: "grapheme", maxLength: 3 }),
-);
+// Keys with a backslash are in json.workers.test.ts: Node 24's V8 (13.6) takes any escaped key for one that ends in a
+// backslash once it has seen such a key in the same place. workerd's does not.
+const key = fc
+  .oneof(fc.constantFrom("a", "b", "__proto__", "", "0", "1", '"', ":"), fc.string({ unit: "grapheme", maxLength: 3 }))
+  .filter((name) => !name.includes("\\"));
 
 const writtenString = (value: string): fc.Arbitrary<string> =>
   fc.infiniteStream(fc.boolean()).map((coins) => {

@@ -3,9 +3,8 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 
 export type DevServerOptions = {
   /** An environment of wrangler.toml; without it the deployment itself. */
@@ -63,8 +62,8 @@ type Running = {
   end(signal: "SIGTERM" | "SIGKILL"): Promise<void>;
 };
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const WRANGLER = fileURLToPath(new URL("../../node_modules/wrangler/bin/wrangler.js", import.meta.url));
+const ROOT = resolve(import.meta.dirname, "../..");
+const WRANGLER = resolve(ROOT, "node_modules/wrangler/bin/wrangler.js");
 
 /** Each live object holds file descriptors, and the usual limits run out after a few hundred. */
 const MORE_FILES = 'ulimit -n 20000 2>/dev/null || ulimit -n "$(ulimit -Hn)" 2>/dev/null; exec "$@"';
@@ -96,7 +95,7 @@ function launch(home: string, port: number, { env, vars = {} }: DevServerOptions
   let output = "";
   child.stdout?.on("data", (chunk: Buffer) => (output += chunk.toString()));
   child.stderr?.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const ended = new Promise<void>((closed) => child.once("close", () => closed()));
   const end = async (signal: "SIGTERM" | "SIGKILL"): Promise<void> => {
     signalGroup(child, signal);
     await Promise.race([ended, delay(5000, undefined, { ref: false })]);
@@ -150,8 +149,8 @@ function endWithThisProcess(running: () => Running): () => void {
 /** A port nobody listens on now. */
 async function freePort(): Promise<number> {
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
+  await new Promise((closed) => server.close(closed));
   return port;
 }

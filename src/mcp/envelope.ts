@@ -16,7 +16,8 @@ export function readEnvelope(params: JsonObject): Envelope {
   if (!isObject(meta) || !Object.hasOwn(meta, PROTOCOL_VERSION)) return { kind: "none" };
   const protocolVersion = meta[PROTOCOL_VERSION];
   if (typeof protocolVersion !== "string") return faulty(`params._meta["${PROTOCOL_VERSION}"] must be a string.`);
-  if (!Object.hasOwn(meta, CLIENT_CAPABILITIES)) return faulty(`params._meta lacks "${CLIENT_CAPABILITIES}"; {} declares none.`);
+  if (!Object.hasOwn(meta, CLIENT_CAPABILITIES))
+    return faulty(`params._meta lacks "${CLIENT_CAPABILITIES}"; {} declares none.`);
   if (!isObject(meta[CLIENT_CAPABILITIES])) return faulty(`params._meta["${CLIENT_CAPABILITIES}"] must be an object.`);
   return { kind: "whole", protocolVersion };
 }

@@ -1,4 +1,11 @@
-import { INVALID_PARAMS, INVALID_REQUEST, JsonRpcError, readMessage, type JsonRpcRequest, type RequestId } from "../json-rpc";
+import {
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  JsonRpcError,
+  readMessage,
+  type JsonRpcRequest,
+  type RequestId,
+} from "../json-rpc";
 import { CLIENT_CAPABILITIES, PROTOCOL_VERSION, readEnvelope } from "./envelope";
 import { HEADER_MISMATCH, UNSUPPORTED_PROTOCOL_VERSION } from "./error-codes";
 
@@ -31,7 +38,8 @@ export const revisionsOf = (era: Era): readonly Revision[] =>
  */
 export function decideEra(body: unknown, versionHeader: string | null): EraDecision {
   // Arrays left the protocol with 2025-06-18 (changelog 1).
-  if (Array.isArray(body)) return rejected(400, INVALID_REQUEST, "A body holds exactly one message; batches are not served.");
+  if (Array.isArray(body))
+    return rejected(400, INVALID_REQUEST, "A body holds exactly one message; batches are not served.");
   const message = readMessage(body);
   const header = versionHeader?.trim() ?? null;
   const modernHeader = header !== null && isModern(header);
@@ -40,7 +48,9 @@ export function decideEra(body: unknown, versionHeader: string | null): EraDecis
       return rejected(400, INVALID_REQUEST, message.problem, message.id);
     case "response":
       // Modern servers send no requests, so there is nothing to respond to (2026-07-28 patterns, introduction).
-      return modernHeader ? rejected(400, INVALID_REQUEST, "This server sends no requests, so it takes no responses.") : { kind: "accepted" };
+      return modernHeader
+        ? rejected(400, INVALID_REQUEST, "This server sends no requests, so it takes no responses.")
+        : { kind: "accepted" };
     case "notification":
       // Modern clients have none to send over HTTP; those that come are let pass (2026-07-28 transports §Sending Messages).
       return { kind: "accepted" };
@@ -56,14 +66,24 @@ function modern(request: JsonRpcRequest, header: string | null): EraDecision {
   const envelope = readEnvelope(params);
   switch (envelope.kind) {
     case "none":
-      return rejected(400, INVALID_PARAMS, `params._meta must carry "${PROTOCOL_VERSION}" and "${CLIENT_CAPABILITIES}".`, id);
+      return rejected(
+        400,
+        INVALID_PARAMS,
+        `params._meta must carry "${PROTOCOL_VERSION}" and "${CLIENT_CAPABILITIES}".`,
+        id,
+      );
     case "faulty":
       return rejected(400, INVALID_PARAMS, envelope.problem, id);
     case "whole": {
       const { protocolVersion } = envelope;
       // Before the version is looked at: a mismatch is a mismatch, whether or not either is supported.
       if (header !== null && header !== protocolVersion) {
-        return rejected(400, HEADER_MISMATCH, "The MCP-Protocol-Version header and params._meta name different versions.", id);
+        return rejected(
+          400,
+          HEADER_MISMATCH,
+          "The MCP-Protocol-Version header and params._meta name different versions.",
+          id,
+        );
       }
       const revision = revisionsOf("modern").find((known) => known === protocolVersion);
       return revision ? { kind: "request", revision, request } : unsupported(protocolVersion, id);
@@ -80,7 +100,11 @@ function legacy({ id, method, params }: JsonRpcRequest, header: string | null): 
 function unsupported(requested: string, id: RequestId): EraDecision {
   const supported = revisionsOf("modern");
   const message = `Unsupported protocol version; each request must name one of ${supported.join(", ")} in its header and params._meta.`;
-  return { kind: "rejected", id, error: new JsonRpcError(400, UNSUPPORTED_PROTOCOL_VERSION, message, { data: { supported, requested } }) };
+  return {
+    kind: "rejected",
+    id,
+    error: new JsonRpcError(400, UNSUPPORTED_PROTOCOL_VERSION, message, { data: { supported, requested } }),
+  };
 }
 
 function rejected(status: number, code: number, message: string, id?: RequestId): EraDecision {

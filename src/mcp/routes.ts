@@ -3,7 +3,15 @@ import { createMiddleware } from "hono/factory";
 import { authenticate } from "../auth";
 import type { Config } from "../env";
 import { parseJson } from "../json";
-import { errorResponse, INTERNAL_ERROR, INVALID_REQUEST, JsonRpcError, PARSE_ERROR, respond, type Accepts } from "../json-rpc";
+import {
+  errorResponse,
+  INTERNAL_ERROR,
+  INVALID_REQUEST,
+  JsonRpcError,
+  PARSE_ERROR,
+  respond,
+  type Accepts,
+} from "../json-rpc";
 import { acceptsOf, isJson } from "../media-types";
 import { originAllowed } from "../origin";
 import type { Principal } from "../service/principal";
@@ -62,14 +70,20 @@ const onlyPost = createMiddleware<McpEnv>(async (c, next) => {
 const knownOrigin = (config: Config) =>
   createMiddleware<McpEnv>(async (c, next) => {
     if (originAllowed(c.req.raw, config)) return next();
-    throw new JsonRpcError(403, INVALID_REQUEST, "Pages of this origin may not call this server; ALLOWED_ORIGINS lists those that may.");
+    throw new JsonRpcError(
+      403,
+      INVALID_REQUEST,
+      "Pages of this origin may not call this server; ALLOWED_ORIGINS lists those that may.",
+    );
   });
 
 const knownCaller = (config: Config) =>
   createMiddleware<McpEnv>(async (c, next) => {
     const caller = await authenticate(c.req.raw, config);
     if (caller.kind === "refused") {
-      throw new JsonRpcError(caller.status, INVALID_REQUEST, caller.message, { headers: { "WWW-Authenticate": caller.challenge } });
+      throw new JsonRpcError(caller.status, INVALID_REQUEST, caller.message, {
+        headers: { "WWW-Authenticate": caller.challenge },
+      });
     }
     c.set("principal", caller.principal);
     return next();
@@ -77,7 +91,8 @@ const knownCaller = (config: Config) =>
 
 // A type other than JSON is also what a foreign page could send without asking first.
 const mediaTypes = createMiddleware<McpEnv>(async (c, next) => {
-  if (!isJson(c.req.header("content-type") ?? null)) throw new JsonRpcError(415, INVALID_REQUEST, "Content-Type must be application/json.");
+  if (!isJson(c.req.header("content-type") ?? null))
+    throw new JsonRpcError(415, INVALID_REQUEST, "Content-Type must be application/json.");
   const accepts = acceptsOf(c.req.header("accept") ?? null);
   if (!accepts.json && !accepts.eventStream) {
     throw new JsonRpcError(406, INVALID_REQUEST, "Accept must allow application/json and text/event-stream.");
@@ -89,7 +104,8 @@ const mediaTypes = createMiddleware<McpEnv>(async (c, next) => {
 const jsonBody = (config: Config) =>
   createMiddleware<McpEnv>(async (c, next) => {
     const bytes = await readBody(c.req.raw, config.maxBodyBytes);
-    if (bytes === null) throw new TaskError("too_large", `The body is longer than MAX_BODY_BYTES (${config.maxBodyBytes} bytes).`);
+    if (bytes === null)
+      throw new TaskError("too_large", `The body is longer than MAX_BODY_BYTES (${config.maxBodyBytes} bytes).`);
     const parsed = parseJson(bytes, { maxDepth: config.maxJsonDepth });
     if (!parsed.ok) throw new JsonRpcError(400, PARSE_ERROR, parsed.reason);
     c.set("posted", parsed);

@@ -32,7 +32,11 @@ export type InlineOutcome =
   | { readonly kind: "result"; readonly result: ToolResult }
   | { readonly kind: "error"; readonly error: RpcError }
   /** Nothing is kept: the caller repeats the call with the answers. `answered` are the usable ones so far. */
-  | { readonly kind: "input_required"; readonly questions: readonly { readonly key: string; readonly request: InputRequest }[]; readonly answered: Readonly<Record<string, JsonText>> };
+  | {
+      readonly kind: "input_required";
+      readonly questions: readonly { readonly key: string; readonly request: InputRequest }[];
+      readonly answered: Readonly<Record<string, JsonText>>;
+    };
 
 /**
  * A plain call: the tool runs inside the request and nothing is stored. Throws `capability_missing` when the tool asks
@@ -44,7 +48,9 @@ export async function callInline(request: InlineRequest): Promise<InlineOutcome>
   if (!parsed.ok) return outcomeOf(endingOfThrown(request.tool, new TaskError("invalid", parsed.message)));
   const ran = await call.carryOut(() => request.tool.tool.run(parsed.value, call.taskContext()));
   if (ran.kind === "input_required") return ran;
-  return outcomeOf(ran.kind === "returned" ? endingOf(request.tool, ran.value, request.limits.resultLimitBytes) : ran.ending);
+  return outcomeOf(
+    ran.kind === "returned" ? endingOf(request.tool, ran.value, request.limits.resultLimitBytes) : ran.ending,
+  );
 }
 
 /** The same for a tool's `prepare`, before any task exists. */
@@ -112,14 +118,22 @@ class InlineCall {
 
   #tooLong(): ToolError {
     const { name, task } = this.#request.tool.tool;
-    const advice = task === "forbidden" ? "" : " Call it as a task: declare the tasks extension, or send an idempotency key.";
-    return new ToolError(`The tool "${name}" ran longer than a plain call may (${this.#timeoutMs()} ms) and was stopped.${advice}`);
+    const advice =
+      task === "forbidden" ? "" : " Call it as a task: declare the tasks extension, or send an idempotency key.";
+    return new ToolError(
+      `The tool "${name}" ran longer than a plain call may (${this.#timeoutMs()} ms) and was stopped.${advice}`,
+    );
   }
 
   callContext(): CallContext {
     const { client, fetch } = this.#request;
     const signal = this.#signal;
-    return { client, signal, fetch: (url, init) => fetch(url, { signal, ...init }), ask: async (questions) => this.#ask(questions) };
+    return {
+      client,
+      signal,
+      fetch: (url, init) => fetch(url, { signal, ...init }),
+      ask: async (questions) => this.#ask(questions),
+    };
   }
 
   taskContext(): TaskContext {
@@ -132,7 +146,8 @@ class InlineCall {
       progress: (progress) => void (this.#closed || onProgress?.(progress)),
       log: (level, message, data) => void (this.#closed || onLog?.(level, message, data)),
       step: (key, fn) => this.#step(key, fn),
-      sleep: (until) => pause(Math.max(0, (typeof until === "number" ? until : until.getTime()) - clock()), this.#signal),
+      sleep: (until) =>
+        pause(Math.max(0, (typeof until === "number" ? until : until.getTime()) - clock()), this.#signal),
     };
   }
 
@@ -151,7 +166,12 @@ class InlineCall {
     let open = false;
     for (const [authorKey, asked] of Object.entries(questions)) {
       const missing = missingCapabilities([asked.kind], this.#request.client.capabilities);
-      if (missing) throw new TaskError("capability_missing", `The tool needs to ask for ${asked.kind}, which the client did not declare.`, { requiredCapabilities: missing });
+      if (missing)
+        throw new TaskError(
+          "capability_missing",
+          `The tool needs to ask for ${asked.kind}, which the client did not declare.`,
+          { requiredCapabilities: missing },
+        );
       const use = (this.#uses.get(authorKey) ?? 0) + 1;
       this.#uses.set(authorKey, use);
       const key = use === 1 ? authorKey : `${authorKey}-${use}`;
@@ -175,7 +195,10 @@ class InlineCall {
 function withReason(request: InputRequest, reason: string): InputRequest {
   const { message } = request.params;
   if (typeof message !== "string") return request;
-  return { ...request, params: { ...request.params, message: `${message}\n\nThe last answer could not be used: ${reason}` } };
+  return {
+    ...request,
+    params: { ...request.params, message: `${message}\n\nThe last answer could not be used: ${reason}` },
+  };
 }
 
 function outcomeOf({ outcome }: Ending): InlineOutcome {

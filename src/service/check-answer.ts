@@ -14,7 +14,9 @@ export function sortAnswers(task: Task, given: Readonly<Record<string, JsonText>
     if (text === undefined) continue;
     const checked = checkAnswer(request, parse(text));
     // defineProperty and not assignment: a key may be `__proto__`.
-    const [into, value] = checked.ok ? [sorted.answers, JSON.stringify(checked.value)] : [sorted.refused, checked.message];
+    const [into, value] = checked.ok
+      ? [sorted.answers, JSON.stringify(checked.value)]
+      : [sorted.refused, checked.message];
     Object.defineProperty(into, key, { value, enumerable: true, configurable: true, writable: true });
   }
   return sorted;
@@ -31,7 +33,8 @@ export function checkAnswer(request: InputRequest, answer: unknown): Checked<Jso
         ? { ok: true, value: answer }
         : { ok: false, message: "a sampling answer needs role and content." };
     case "roots/list":
-      return Array.isArray(answer["roots"]) && answer["roots"].every((root) => isObject(root) && typeof root["uri"] === "string")
+      return Array.isArray(answer["roots"]) &&
+        answer["roots"].every((root) => isObject(root) && typeof root["uri"] === "string")
         ? { ok: true, value: answer }
         : { ok: false, message: "a roots answer needs a list of roots, each with a uri." };
   }
@@ -57,4 +60,5 @@ function parse(text: JsonText): unknown {
   }
 }
 
-const isObject = (value: unknown): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

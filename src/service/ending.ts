@@ -17,7 +17,9 @@ export type Ending = {
 export function endingOf(tool: RegisteredTool, returned: unknown, limitBytes: number): Ending {
   const checked = tool.toResult(returned);
   if (!checked.ok) {
-    return failed(-32603, `The tool "${tool.tool.name}" returned something that is not a valid result.`, { fault: checked.message });
+    return failed(-32603, `The tool "${tool.tool.name}" returned something that is not a valid result.`, {
+      fault: checked.message,
+    });
   }
   return resultEnding(checked.value, limitBytes);
 }
@@ -35,7 +37,11 @@ export function endingOfThrown(tool: RegisteredTool, thrown: unknown): Ending {
 
 /** The tool went on after a suspension: its author must be told, and nothing it returned can be trusted. */
 export const swallowed = (tool: RegisteredTool): Ending =>
-  failed(-32603, `The tool "${tool.tool.name}" caught the suspension of task.ask or task.sleep; it must let it pass.`, {});
+  failed(
+    -32603,
+    `The tool "${tool.tool.name}" caught the suspension of task.ask or task.sleep; it must let it pass.`,
+    {},
+  );
 
 /** JSON text is what is stored and counted: UTF-8 bytes. */
 export function jsonText(value: unknown, limitBytes: number, what: string): JsonText {
@@ -43,7 +49,10 @@ export function jsonText(value: unknown, limitBytes: number, what: string): Json
   if (text === undefined) throw new TaskError("invalid", `${what} cannot be written as JSON.`);
   // A UTF-16 unit is at most three bytes, so most texts need no counting.
   if (text.length * 3 > limitBytes && new TextEncoder().encode(text).byteLength > limitBytes) {
-    throw new TaskError("too_large", `${what} is larger than RESULT_LIMIT_BYTES (${limitBytes} bytes).`, { limit: "RESULT_LIMIT_BYTES", value: limitBytes });
+    throw new TaskError("too_large", `${what} is larger than RESULT_LIMIT_BYTES (${limitBytes} bytes).`, {
+      limit: "RESULT_LIMIT_BYTES",
+      value: limitBytes,
+    });
   }
   return text;
 }
@@ -59,13 +68,26 @@ function resultEnding(result: ToolResult, limitBytes: number): Ending {
     if (error instanceof TaskError) return failed(codes[error.code] ?? -32603, error.message, {});
     return failed(-32603, "The tool's result cannot be written as JSON.", { fault: error });
   }
-  return { outcome: { kind: "result", result: text, isError }, statusMessage: isError ? firstText(result) : null, retry: false };
+  return {
+    outcome: { kind: "result", result: text, isError },
+    statusMessage: isError ? firstText(result) : null,
+    retry: false,
+  };
 }
 
 function failed(code: number, message: string, more: { data?: unknown; retry?: boolean; fault?: unknown }): Ending {
   const data = more.data === undefined ? undefined : JSON.stringify(more.data);
-  const error: RpcError = { code: Number.isSafeInteger(code) ? code : -32603, message, ...(data === undefined ? {} : { data }) };
-  return { outcome: { kind: "error", error }, statusMessage: message, retry: more.retry ?? false, ...(more.fault === undefined ? {} : { fault: more.fault }) };
+  const error: RpcError = {
+    code: Number.isSafeInteger(code) ? code : -32603,
+    message,
+    ...(data === undefined ? {} : { data }),
+  };
+  return {
+    outcome: { kind: "error", error },
+    statusMessage: message,
+    retry: more.retry ?? false,
+    ...(more.fault === undefined ? {} : { fault: more.fault }),
+  };
 }
 
 /** Enough of an error for a status line; the whole text is in the result. */

@@ -13,7 +13,11 @@ export type Followed = { readonly namespace: string; readonly owner: Owner; read
  * Follows tasks by snapshots. An identified owner's changes come over one feed of everything it has; an anonymous
  * caller has no such feed, so each task's own is watched. A change only says that a task moved: the body is read then.
  */
-export async function* follow(store: TaskStore, { namespace, owner, ids }: Followed, signal: AbortSignal): AsyncIterable<FollowMessage> {
+export async function* follow(
+  store: TaskStore,
+  { namespace, owner, ids }: Followed,
+  signal: AbortSignal,
+): AsyncIterable<FollowMessage> {
   const stop = new AbortController();
   const both = AbortSignal.any([signal, stop.signal]);
   const changes = new Channel<string>();
@@ -26,7 +30,10 @@ export async function* follow(store: TaskStore, { namespace, owner, ids }: Follo
     waiting.add(id);
     changes.push(id);
   };
-  const sources = owner === null ? [...latest.keys()].map((id) => watchOne(store, id, changed, both)) : [listenAll(store, namespace, owner, latest, changed, both)];
+  const sources =
+    owner === null
+      ? [...latest.keys()].map((id) => watchOne(store, id, changed, both))
+      : [listenAll(store, namespace, owner, latest, changed, both)];
   // A source that breaks ends the stream; the caller may open another and starts from fresh snapshots.
   for (const source of sources) source.catch(() => changes.close());
   try {
@@ -50,7 +57,14 @@ export async function* follow(store: TaskStore, { namespace, owner, ids }: Follo
   }
 }
 
-async function listenAll(store: TaskStore, namespace: string, owner: string, latest: ReadonlyMap<string, unknown>, changed: (id: string) => void, signal: AbortSignal): Promise<void> {
+async function listenAll(
+  store: TaskStore,
+  namespace: string,
+  owner: string,
+  latest: ReadonlyMap<string, unknown>,
+  changed: (id: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
   for await (const message of store.listen(namespace, owner, signal)) {
     // `ready` comes first, and again after a redeploy: whatever moved in between is read anew.
     if (message.kind === "ready") for (const id of latest.keys()) changed(id);
@@ -58,7 +72,12 @@ async function listenAll(store: TaskStore, namespace: string, owner: string, lat
   }
 }
 
-async function watchOne(store: TaskStore, id: string, changed: (id: string) => void, signal: AbortSignal): Promise<void> {
+async function watchOne(
+  store: TaskStore,
+  id: string,
+  changed: (id: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
   const feed = await store.watch({ id, owner: null }, { signal });
   changed(id);
   if (!feed) return;

@@ -24,17 +24,28 @@ export class MemoryIndex implements TaskIndex {
 
   async reserve(wanted: Reservation, now: number): Promise<Reserved> {
     const key = wanted.idempotency && JSON.stringify([wanted.tool, wanted.idempotency.key]);
-    const holder = [...this.#rows.values()].find((row) => row.id === wanted.id || (key !== null && row.key === key && !isFree(row, now)));
+    const holder = [...this.#rows.values()].find(
+      (row) => row.id === wanted.id || (key !== null && row.key === key && !isFree(row, now)),
+    );
     if (holder) {
       if (holder.id !== wanted.id && holder.digest !== wanted.idempotency?.digest) return { kind: "conflict" };
       return { kind: "existing", id: holder.id, deadline: holder.deadline, confirmed: holder.confirmed };
     }
-    if (this.#rows.size >= wanted.maxStored) return { kind: "limit", limit: "MAX_TASKS_PER_OWNER", value: wanted.maxStored };
+    if (this.#rows.size >= wanted.maxStored)
+      return { kind: "limit", limit: "MAX_TASKS_PER_OWNER", value: wanted.maxStored };
     const live = [...this.#rows.values()].filter((row) => row.phase !== "settled").length;
     if (live >= wanted.maxLive) return { kind: "limit", limit: "MAX_LIVE_TASKS_PER_OWNER", value: wanted.maxLive };
     const { id, tool, contextId, origin, createdAt, deadline } = wanted;
     const digest = wanted.idempotency?.digest ?? null;
-    const start = { phase: "submitted", outcome: null, statusAt: createdAt, version: 0, confirmed: false, due: deadline, expiresAt: null } as const;
+    const start = {
+      phase: "submitted",
+      outcome: null,
+      statusAt: createdAt,
+      version: 0,
+      confirmed: false,
+      due: deadline,
+      expiresAt: null,
+    } as const;
     this.#rows.set(id, { id, tool, contextId, origin, createdAt, deadline, key, digest, ...start });
     return { kind: "reserved", id, deadline };
   }
@@ -58,10 +69,17 @@ export class MemoryIndex implements TaskIndex {
   }
 
   async list({ limit, after }: TaskListQuery): Promise<TaskListPage & { readonly reserved: readonly string[] }> {
-    const older = (row: Row): boolean => !after || row.createdAt < after.createdAt || (row.createdAt === after.createdAt && row.id < after.id);
-    const found = [...this.#rows.values()].filter(older).sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1));
+    const older = (row: Row): boolean =>
+      !after || row.createdAt < after.createdAt || (row.createdAt === after.createdAt && row.id < after.id);
+    const found = [...this.#rows.values()]
+      .filter(older)
+      .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1));
     const rows = found.slice(0, limit);
-    return { rows: rows.map(toListRow), more: found.length > limit, reserved: rows.filter((row) => !row.confirmed).map((row) => row.id) };
+    return {
+      rows: rows.map(toListRow),
+      more: found.length > limit,
+      reserved: rows.filter((row) => !row.confirmed).map((row) => row.id),
+    };
   }
 
   async due(now: number, limit: number): Promise<readonly { readonly id: string; readonly confirmed: boolean }[]> {
@@ -69,7 +87,10 @@ export class MemoryIndex implements TaskIndex {
     return late.sort((a, b) => (a.due as number) - (b.due as number)).slice(0, limit);
   }
 
-  async swept(examined: readonly Examined[], _now: number): Promise<{ removed: number; dropped: number; nextDue: number | null }> {
+  async swept(
+    examined: readonly Examined[],
+    _now: number,
+  ): Promise<{ removed: number; dropped: number; nextDue: number | null }> {
     let removed = 0;
     let dropped = 0;
     for (const found of examined) {
@@ -95,7 +116,16 @@ export class MemoryIndex implements TaskIndex {
 }
 
 /** An idempotency key is free again once its task has expired or its reservation was lost. */
-const isFree = (row: Row, now: number): boolean => (row.confirmed ? row.expiresAt !== null && row.expiresAt <= now : row.deadline < now);
+const isFree = (row: Row, now: number): boolean =>
+  row.confirmed ? row.expiresAt !== null && row.expiresAt <= now : row.deadline < now;
 
-const toListRow = ({ id, createdAt, tool, contextId, origin, phase, outcome, statusAt }: Row): TaskListRow =>
-  ({ id, createdAt, tool, contextId, origin, phase, outcome, statusAt });
+const toListRow = ({ id, createdAt, tool, contextId, origin, phase, outcome, statusAt }: Row): TaskListRow => ({
+  id,
+  createdAt,
+  tool,
+  contextId,
+  origin,
+  phase,
+  outcome,
+  statusAt,
+});

@@ -31,7 +31,8 @@ export class MemoryShelf implements TaskShelf {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     this.#alarmAt = at;
-    if (at !== null) this.#timer = setTimeout(() => this.#due(), Math.min(LONGEST_TIMER_MS, Math.max(0, at - this.#now())));
+    if (at !== null)
+      this.#timer = setTimeout(() => this.#due(), Math.min(LONGEST_TIMER_MS, Math.max(0, at - this.#now())));
   }
 
   entries(after: number): readonly LogEntry[] {

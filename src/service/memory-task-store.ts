@@ -10,7 +10,20 @@ import { MemoryIndex } from "./memory-index";
 import { MemoryShelf } from "./memory-shelf";
 import { TaskHost } from "./task-host";
 import type { Examined } from "./task-index";
-import type { Command, Created, IdempotencyKey, OwnerFeedMessage, SweepReport, TaskFeedMessage, TaskListPage, TaskListQuery, TaskRef, TaskSnapshot, TaskStore, Told } from "./task-store";
+import type {
+  Command,
+  Created,
+  IdempotencyKey,
+  OwnerFeedMessage,
+  SweepReport,
+  TaskFeedMessage,
+  TaskListPage,
+  TaskListQuery,
+  TaskRef,
+  TaskSnapshot,
+  TaskStore,
+  Told,
+} from "./task-store";
 
 export type MemoryParts = {
   readonly registry: Registry;
@@ -49,11 +62,21 @@ export class MemoryTaskStore implements TaskStore {
     const now = clock();
     const { id, tool, contextId, origin, createdAt } = draft;
     const caps = { maxStored: limits.maxTasksPerOwner, maxLive: limits.maxLiveTasksPerOwner };
-    const row = { id, tool, contextId, origin, createdAt, deadline: now + limits.reservationMs, idempotency: idempotency ?? null, ...caps };
+    const row = {
+      id,
+      tool,
+      contextId,
+      origin,
+      createdAt,
+      deadline: now + limits.reservationMs,
+      idempotency: idempotency ?? null,
+      ...caps,
+    };
     const reserved = await index.reserve(row, now);
     if (reserved.kind === "conflict" || reserved.kind === "limit") return reserved;
     const made = this.#entry(reserved.id, index).host.create({ ...draft, id: reserved.id }, reserved.deadline);
-    if (made.kind === "late") throw new TaskError("overloaded", "The task could not be stored in time; try again.", { retryAfterMs: 1000 });
+    if (made.kind === "late")
+      throw new TaskError("overloaded", "The task could not be stored in time; try again.", { retryAfterMs: 1000 });
     return { kind: reserved.kind === "reserved" ? "created" : "existing", task: made.task };
   }
 
@@ -65,7 +88,10 @@ export class MemoryTaskStore implements TaskStore {
     return (await this.#tasks.get(id)?.host.tell(owner, command)) ?? null;
   }
 
-  async watch({ id, owner }: TaskRef, { after, signal }: { after?: number; signal: AbortSignal }): Promise<AsyncIterable<TaskFeedMessage> | null> {
+  async watch(
+    { id, owner }: TaskRef,
+    { after, signal }: { after?: number; signal: AbortSignal },
+  ): Promise<AsyncIterable<TaskFeedMessage> | null> {
     const entry = this.#tasks.get(id);
     const attached = entry?.host.attach(owner, after);
     if (!entry || !attached) return null;

@@ -38,15 +38,28 @@ export async function runTool(tool: RegisteredTool, holder: RunHolder, signal: A
   const task = holder.task();
   const parsed = tool.parseArguments(JSON.parse(task.arguments) as JsonObject);
   if (!parsed.ok) {
-    return { kind: "ended", ending: endingOfThrown(tool, new TaskError("invalid", `The task's arguments no longer fit the tool: ${parsed.message}`)) };
+    return {
+      kind: "ended",
+      ending: endingOfThrown(
+        tool,
+        new TaskError("invalid", `The task's arguments no longer fit the tool: ${parsed.message}`),
+      ),
+    };
   }
   const abort = aborted(signal);
   try {
     const returned = await Promise.race([tool.tool.run(parsed.value, run.context()), abort.promise]);
-    return { kind: "ended", ending: run.suspended() ? swallowed(tool) : endingOf(tool, returned, holder.limits.resultLimitBytes) };
+    return {
+      kind: "ended",
+      ending: run.suspended() ? swallowed(tool) : endingOf(tool, returned, holder.limits.resultLimitBytes),
+    };
   } catch (thrown) {
-    if (signal.aborted) return { kind: "aborted", cause: signal.reason instanceof RunAborted ? signal.reason.cause : "settled" };
-    if (run.suspended()) return thrown instanceof Suspension ? { kind: "suspended", event: run.suspension() } : { kind: "ended", ending: swallowed(tool) };
+    if (signal.aborted)
+      return { kind: "aborted", cause: signal.reason instanceof RunAborted ? signal.reason.cause : "settled" };
+    if (run.suspended())
+      return thrown instanceof Suspension
+        ? { kind: "suspended", event: run.suspension() }
+        : { kind: "ended", ending: swallowed(tool) };
     return { kind: "ended", ending: endingOfThrown(tool, thrown) };
   } finally {
     abort.release();
@@ -151,7 +164,10 @@ class DurableRun {
     throw new Suspension();
   }
 
-  #ask<Q extends Readonly<Record<string, Ask>>>(questions: Q, timeoutMs = this.#holder.limits.questionTtlMs): Answers<Q> {
+  #ask<Q extends Readonly<Record<string, Ask>>>(
+    questions: Q,
+    timeoutMs = this.#holder.limits.questionTtlMs,
+  ): Answers<Q> {
     this.#live();
     const task = this.#holder.task();
     const deadline = this.#holder.clock() + timeoutMs;
@@ -160,7 +176,10 @@ class DurableRun {
     let open = false;
     for (const [authorKey, asked] of Object.entries(questions)) {
       if (missingCapabilities([asked.kind], task.client.capabilities)) {
-        throw new TaskError("capability_missing", `The tool asked for ${asked.kind}, which the client did not declare.`);
+        throw new TaskError(
+          "capability_missing",
+          `The tool asked for ${asked.kind}, which the client did not declare.`,
+        );
       }
       const occurrence = (this.#asks.get(authorKey) ?? 0) + 1;
       this.#asks.set(authorKey, occurrence);
@@ -180,6 +199,14 @@ class DurableRun {
     throw new Suspension();
   }
 
+  /** `QUESTION_TTL_MS`, or what the longest ttl leaves of it. */
+  #longestWait(): number {
+    const { questionTtlMs, maxTtlMs, minTtlMs } = this.#holder.limits;
+    const { createdAt, ttlMs } = this.#holder.task();
+    if (ttlMs === null || maxTtlMs === null) return questionTtlMs;
+    return Math.min(questionTtlMs, createdAt + Math.max(ttlMs, maxTtlMs) - minTtlMs - this.#holder.clock());
+  }
+
   /**
    * The ttl that reaches past the wait, with room for a run after it and for fetching what that came to. Refused where
    * even the wait and the fetching would exceed the maximum.
@@ -190,7 +217,10 @@ class DurableRun {
     if (ttlMs === null) return null;
     const needed = until + minTtlMs - createdAt;
     if (maxTtlMs !== null && needed > maxTtlMs && needed > ttlMs) {
-      throw new TaskError("invalid", `A ${verb} that long would keep the task ${needed} ms, more than TASK_MAX_TTL_MS (${maxTtlMs}) allows.`);
+      throw new TaskError(
+        "invalid",
+        `A ${verb} that long would keep the task ${needed} ms, more than TASK_MAX_TTL_MS (${maxTtlMs}) allows.`,
+      );
     }
     return Math.max(ttlMs, Math.min(needed + timeoutMs, maxTtlMs ?? Infinity));
   }

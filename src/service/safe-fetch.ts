@@ -49,8 +49,9 @@ function checkedUrl(text: string, base: URL | undefined, allowLocal: boolean): U
     throw new ToolError(`${what} must not carry a user name or password.`);
   }
   if (allowLocal) return url;
-  if (!PORTS.includes(url.port))
+  if (!PORTS.includes(url.port)) {
     throw new ToolError(`${what} has port ${url.port}; allowed are 80, 443, 8080 and 8443.`);
+  }
   if (!isPublicHost(url.hostname)) {
     throw new ToolError(`${what} leads to ${url.hostname}, which is a local, private or reserved address.`);
   }

@@ -38,7 +38,11 @@ export type HostParts = {
   readonly log: (level: LogLevel, message: string, data: JsonObject) => void;
 };
 
-type Run = { readonly controller: AbortController; readonly timer: ReturnType<typeof setTimeout>; readonly until: number };
+type Run = {
+  readonly controller: AbortController;
+  readonly timer: ReturnType<typeof setTimeout>;
+  readonly until: number;
+};
 
 /**
  * One task where it lives: it saves, announces and runs, and decides nothing; what may happen is `transition`'s.
@@ -65,7 +69,10 @@ export class TaskHost {
   }
 
   /** First come, first stored: a repeated create gets what is there. Late past the reservation's deadline. */
-  create(draft: TaskDraft, deadline: number): { readonly kind: "created" | "existing"; readonly task: TaskSnapshot } | { readonly kind: "late" } {
+  create(
+    draft: TaskDraft,
+    deadline: number,
+  ): { readonly kind: "created" | "existing"; readonly task: TaskSnapshot } | { readonly kind: "late" } {
     const existing = this.#load();
     if (existing) return { kind: "existing", task: toSnapshot(existing) };
     if (this.#parts.clock() > deadline) return { kind: "late" };
@@ -95,11 +102,20 @@ export class TaskHost {
   }
 
   /** What a new watcher gets before the live messages; null when there is nothing it may see. */
-  attach(owner: Owner, after: number | undefined): { readonly messages: readonly TaskFeedMessage[]; readonly ended: boolean } | null {
+  attach(
+    owner: Owner,
+    after: number | undefined,
+  ): { readonly messages: readonly TaskFeedMessage[]; readonly ended: boolean } | null {
     const task = this.#visible(owner);
     if (!task) return null;
-    const missed = after === undefined ? [] : this.#parts.shelf.entries(after).map((entry): TaskFeedMessage => ({ kind: "event", entry }));
-    return { messages: [{ kind: "snapshot", task: withoutBody(toSnapshot(task)) }, ...missed], ended: task.stage.phase === "settled" };
+    const missed =
+      after === undefined
+        ? []
+        : this.#parts.shelf.entries(after).map((entry): TaskFeedMessage => ({ kind: "event", entry }));
+    return {
+      messages: [{ kind: "snapshot", task: withoutBody(toSnapshot(task)) }, ...missed],
+      ended: task.stage.phase === "settled",
+    };
   }
 
   /** The alarm: does what is due and returns; a run goes on behind it. */
@@ -142,7 +158,8 @@ export class TaskHost {
 
   #visible(owner: Owner): Task | null {
     const task = this.#load();
-    if (!task || task.owner !== owner || isExpired(task, this.#parts.clock(), this.#parts.limits.retentionMs)) return null;
+    if (!task || task.owner !== owner || isExpired(task, this.#parts.clock(), this.#parts.limits.retentionMs))
+      return null;
     return task;
   }
 
@@ -158,7 +175,8 @@ export class TaskHost {
       this.#dispatch({ type: "expired", at: now });
       return;
     }
-    if (this.#leaseIsDead(task)) this.#dispatch({ type: "restarted", at: now, maxRestarts: limits.maxRestarts, minTtlMs: limits.minTtlMs });
+    if (this.#leaseIsDead(task))
+      this.#dispatch({ type: "restarted", at: now, maxRestarts: limits.maxRestarts, minTtlMs: limits.minTtlMs });
     if (task.stage.phase === "input_required") this.#dispatch({ type: "questions_lapsed", at: now });
     this.#dispatch({ type: "started", at: now });
     if (this.#run) this.#watchAt = now + LEASE_MS;
@@ -197,9 +215,15 @@ export class TaskHost {
   #start(task: Task): void {
     const registered = this.#parts.registry.get(task.tool);
     if (!registered || !mayContinue(registered.tool, task.toolVersion)) {
-      const why = registered ? "has changed and cannot go on with a task that an earlier version began" : "is no longer served here";
+      const why = registered
+        ? "has changed and cannot go on with a task that an earlier version began"
+        : "is no longer served here";
       const message = `The tool "${task.tool}" ${why}.`;
-      this.#settle({ outcome: { kind: "error", error: { code: -32603, message } }, statusMessage: message, retry: false });
+      this.#settle({
+        outcome: { kind: "error", error: { code: -32603, message } },
+        statusMessage: message,
+        retry: false,
+      });
       return;
     }
     const controller = new AbortController();
@@ -213,11 +237,14 @@ export class TaskHost {
       clock: this.#parts.clock,
       limits: this.#parts.limits,
       fetch: this.#parts.fetch,
-      log: (level: LogLevel, message: string, data?: JsonObject) => this.#parts.log(level, message, { ...data, task: task.id, tool: task.tool }),
+      log: (level: LogLevel, message: string, data?: JsonObject) =>
+        this.#parts.log(level, message, { ...data, task: task.id, tool: task.tool }),
     };
     const work = runTool(registered, holder, controller.signal)
       .then((end) => this.#ended(run, end))
-      .catch((error: unknown) => this.#parts.log("error", "A run ended badly.", { task: task.id, error: String(error) }));
+      .catch((error: unknown) =>
+        this.#parts.log("error", "A run ended badly.", { task: task.id, error: String(error) }),
+      );
     this.#parts.keepAlive(work);
   }
 
@@ -244,7 +271,13 @@ export class TaskHost {
   }
 
   #settle({ outcome, statusMessage }: Ending): void {
-    this.#dispatch({ type: "settled", at: this.#parts.clock(), outcome, statusMessage, minTtlMs: this.#parts.limits.minTtlMs });
+    this.#dispatch({
+      type: "settled",
+      at: this.#parts.clock(),
+      outcome,
+      statusMessage,
+      minTtlMs: this.#parts.limits.minTtlMs,
+    });
   }
 
   #attemptFailed(ending: Ending): void {

@@ -19,7 +19,11 @@ export type Reserved =
   /** The idempotency key names this task; `confirmed` says that the task is known to exist. */
   | { readonly kind: "existing"; readonly id: string; readonly deadline: number; readonly confirmed: boolean }
   | { readonly kind: "conflict" }
-  | { readonly kind: "limit"; readonly limit: "MAX_TASKS_PER_OWNER" | "MAX_LIVE_TASKS_PER_OWNER"; readonly value: number };
+  | {
+      readonly kind: "limit";
+      readonly limit: "MAX_TASKS_PER_OWNER" | "MAX_LIVE_TASKS_PER_OWNER";
+      readonly value: number;
+    };
 
 /** A task's row as its object last told it. Applied only when `version` is newer than the row's. */
 export type Mirror = {
@@ -57,5 +61,9 @@ export interface TaskIndex {
    * Takes in what examining the due rows found; says what really went and when this owner is due next. `unanswered` are
    * the ids that could not be examined: they are left alone for a while, so that they do not hold up the rest.
    */
-  swept(examined: readonly Examined[], now: number, unanswered?: readonly string[]): Promise<{ readonly removed: number; readonly dropped: number; readonly nextDue: number | null }>;
+  swept(
+    examined: readonly Examined[],
+    now: number,
+    unanswered?: readonly string[],
+  ): Promise<{ readonly removed: number; readonly dropped: number; readonly nextDue: number | null }>;
 }

@@ -53,7 +53,10 @@ export class TaskService {
       tool: tool.name,
       toolVersion: tool.version ?? null,
       arguments: args,
-      prepared: request.prepared === undefined ? null : jsonText(request.prepared, limits.resultLimitBytes, "What prepare returned"),
+      prepared:
+        request.prepared === undefined
+          ? null
+          : jsonText(request.prepared, limits.resultLimitBytes, "What prepare returned"),
       client: request.client,
       contextId: request.contextId ?? null,
       extras: null,
@@ -70,11 +73,15 @@ export class TaskService {
       case "conflict":
         throw new TaskError("conflict", "This idempotency key was used before with other arguments.");
       case "limit":
-        throw new TaskError("limit_reached", `${created.limit} (${created.value}) is reached; finished tasks free their place when they expire.`, {
-          limit: created.limit,
-          value: created.value,
-          retryAfterMs: 60_000,
-        });
+        throw new TaskError(
+          "limit_reached",
+          `${created.limit} (${created.value}) is reached; finished tasks free their place when they expire.`,
+          {
+            limit: created.limit,
+            value: created.value,
+            retryAfterMs: 60_000,
+          },
+        );
     }
   }
 
@@ -97,7 +104,11 @@ export class TaskService {
    * Holds until the task is settled or waits for input, and returns it then. Every event on the way goes to `onEvent`.
    * Throws `not_found` when it expires meanwhile; rejects with the signal's reason.
    */
-  async settle(principal: Principal, id: string, options: { signal: AbortSignal; onEvent?: (entry: LogEntry) => void }): Promise<TaskSnapshot> {
+  async settle(
+    principal: Principal,
+    id: string,
+    options: { signal: AbortSignal; onEvent?: (entry: LogEntry) => void },
+  ): Promise<TaskSnapshot> {
     const { signal, onEvent } = options;
     const ref = this.#ref(principal, id);
     let after: number | undefined;
@@ -129,7 +140,11 @@ export class TaskService {
    * all are settled or gone or the signal aborts.
    */
   follow(principal: Principal, ids: readonly string[], signal: AbortSignal): AsyncIterable<FollowMessage> {
-    return follow(this.#parts.store, { namespace: NAMESPACE, owner: ownerOf(principal), ids: ids.filter((id) => this.#parts.store.recognises(id)) }, signal);
+    return follow(
+      this.#parts.store,
+      { namespace: NAMESPACE, owner: ownerOf(principal), ids: ids.filter((id) => this.#parts.store.recognises(id)) },
+      signal,
+    );
   }
 
   async #read(principal: Principal, id: string): Promise<TaskSnapshot | null> {

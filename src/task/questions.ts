@@ -48,7 +48,8 @@ export function answered(
   for (const question of questions) {
     if (question.state.kind !== "open") continue;
     const { key } = question;
-    if (Object.hasOwn(answers, key)) next = replace(next, { ...question, state: { kind: "answered", at, answer: answers[key] as JsonText } });
+    if (Object.hasOwn(answers, key))
+      next = replace(next, { ...question, state: { kind: "answered", at, answer: answers[key] as JsonText } });
     else if (Object.hasOwn(refused, key)) next = refuse(next, question, refused[key] as string, at);
     else continue;
     keys.push(key);
@@ -64,7 +65,8 @@ export function lapse(questions: readonly Question[], at: number): Asked {
 
 function refuse(questions: readonly Question[], question: Question, reason: string, at: number): readonly Question[] {
   const asked = questions.filter((q) => q.authorKey === question.authorKey && q.occurrence === question.occurrence);
-  if (asked.length > MAX_REFUSALS) return replace(questions, { ...question, state: { kind: "answered", at, answer: CANCEL } });
+  if (asked.length > MAX_REFUSALS)
+    return replace(questions, { ...question, state: { kind: "answered", at, answer: CANCEL } });
   const original = (asked[0] ?? question).request;
   const retired = replace(questions, { ...question, state: { kind: "retired", at, reason } });
   const key = freshKey(retired, question.authorKey);
@@ -82,7 +84,10 @@ function freshKey(questions: readonly Question[], authorKey: string): string {
 function explained(request: InputRequest, reason: string): InputRequest {
   const message = request.params["message"];
   if (typeof message !== "string") return request;
-  return { ...request, params: { ...request.params, message: `${message}\n\nThe last answer could not be used: ${reason}` } };
+  return {
+    ...request,
+    params: { ...request.params, message: `${message}\n\nThe last answer could not be used: ${reason}` },
+  };
 }
 
 const replace = (questions: readonly Question[], changed: Question): readonly Question[] =>

@@ -120,8 +120,19 @@ export type LogEntry = {
 };
 
 export type TaskEventName =
-  | "created" | "started" | "restarted" | "progressed" | "stepped" | "asked" | "slept" | "answered" | "questions_lapsed"
-  | "attempt_failed" | "settled" | "cancelled" | "expired";
+  | "created"
+  | "started"
+  | "restarted"
+  | "progressed"
+  | "stepped"
+  | "asked"
+  | "slept"
+  | "answered"
+  | "questions_lapsed"
+  | "attempt_failed"
+  | "settled"
+  | "cancelled"
+  | "expired";
 
 export const outstanding = (task: Task): readonly Question[] =>
   task.questions.filter((question) => question.state.kind === "open");

@@ -1,6 +1,14 @@
 import type { JsonText } from "./json";
 import { answered, ask, lapse, type AskedQuestion } from "./questions";
-import { outstanding, type LogEntry, type Outcome, type Progress, type Task, type TaskDraft, type TaskEventName } from "./task";
+import {
+  outstanding,
+  type LogEntry,
+  type Outcome,
+  type Progress,
+  type Task,
+  type TaskDraft,
+  type TaskEventName,
+} from "./task";
 
 /** Things that happened. Time, ids and randomness are arguments; `at` is Unix ms. */
 export type TaskEvent =
@@ -10,8 +18,19 @@ export type TaskEvent =
   | { readonly type: "restarted"; readonly at: number; readonly maxRestarts: number; readonly minTtlMs: number }
   | { readonly type: "progressed"; readonly at: number; readonly progress: Progress }
   | { readonly type: "stepped"; readonly at: number; readonly key: string; readonly value: JsonText }
-  | { readonly type: "asked"; readonly at: number; readonly questions: readonly AskedQuestion[]; readonly ttlMs: number | null }
-  | { readonly type: "slept"; readonly at: number; readonly ordinal: number; readonly until: number; readonly ttlMs: number | null }
+  | {
+      readonly type: "asked";
+      readonly at: number;
+      readonly questions: readonly AskedQuestion[];
+      readonly ttlMs: number | null;
+    }
+  | {
+      readonly type: "slept";
+      readonly at: number;
+      readonly ordinal: number;
+      readonly until: number;
+      readonly ttlMs: number | null;
+    }
   | {
       readonly type: "answered";
       readonly at: number;
@@ -30,7 +49,13 @@ export type TaskEvent =
       readonly giveUp: Outcome;
       readonly minTtlMs: number;
     }
-  | { readonly type: "settled"; readonly at: number; readonly outcome: Outcome; readonly statusMessage: string | null; readonly minTtlMs: number }
+  | {
+      readonly type: "settled";
+      readonly at: number;
+      readonly outcome: Outcome;
+      readonly statusMessage: string | null;
+      readonly minTtlMs: number;
+    }
   | { readonly type: "cancelled"; readonly at: number; readonly minTtlMs: number }
   | { readonly type: "expired"; readonly at: number };
 
@@ -74,7 +99,9 @@ export function transition(task: Task, event: TaskEvent): Transition {
   switch (event.type) {
     case "started":
       return mayStart(task, event.at)
-        ? accept(task, event.type, at, { startedAt: task.startedAt ?? at, stage: working("running") }, [{ type: "start" }])
+        ? accept(task, event.type, at, { startedAt: task.startedAt ?? at, stage: working("running") }, [
+            { type: "start" },
+          ])
         : unchanged(task);
     case "restarted": {
       if (!running) return unchanged(task);
@@ -99,20 +126,29 @@ export function transition(task: Task, event: TaskEvent): Transition {
       if (!running) return unchanged(task);
       const until = task.sleeps[event.ordinal] ?? event.until;
       const sleeps = withSleep(task.sleeps, event.ordinal, until);
-      return accept(task, event.type, at, { sleeps, ttlMs: event.ttlMs, stage: { phase: "working", activity: { kind: "sleeping", until } } });
+      return accept(task, event.type, at, {
+        sleeps,
+        ttlMs: event.ttlMs,
+        stage: { phase: "working", activity: { kind: "sleeping", until } },
+      });
     }
     case "answered": {
       const { questions, keys } = answered(task.questions, event.answers, event.refused, at);
-      return keys.length === 0 ? unchanged(task) : accept(task, event.type, at, { questions, ...awaiting(questions) }, [], keys);
+      return keys.length === 0
+        ? unchanged(task)
+        : accept(task, event.type, at, { questions, ...awaiting(questions) }, [], keys);
     }
     case "questions_lapsed": {
       const { questions, keys } = lapse(task.questions, at);
-      return keys.length === 0 ? unchanged(task) : accept(task, event.type, at, { questions, ...awaiting(questions) }, [], keys);
+      return keys.length === 0
+        ? unchanged(task)
+        : accept(task, event.type, at, { questions, ...awaiting(questions) }, [], keys);
     }
     case "attempt_failed": {
       if (!running) return unchanged(task);
       const failed = { ...task, attempts: task.attempts + 1 };
-      if (event.retryAt === null) return settle(failed, event.type, at, event.giveUp, event.statusMessage, event.minTtlMs);
+      if (event.retryAt === null)
+        return settle(failed, event.type, at, event.giveUp, event.statusMessage, event.minTtlMs);
       const stage = { phase: "working", activity: { kind: "backing_off", until: event.retryAt } } as const;
       return accept(task, event.type, at, { attempts: failed.attempts, statusMessage: event.statusMessage, stage });
     }
@@ -146,19 +182,37 @@ function mayStart(task: Task, at: number): boolean {
   }
 }
 
-type Change = Partial<Omit<Task, keyof TaskDraft | "version" | "updatedAt" | "statusAt">> & Partial<Pick<Task, "ttlMs">>;
+type Change = Partial<Omit<Task, keyof TaskDraft | "version" | "updatedAt" | "statusAt">> &
+  Partial<Pick<Task, "ttlMs">>;
 
-function accept(task: Task, event: TaskEventName, at: number, change: Change, effects: readonly Effect[] = [], keys?: readonly string[]): Transition {
+function accept(
+  task: Task,
+  event: TaskEventName,
+  at: number,
+  change: Change,
+  effects: readonly Effect[] = [],
+  keys?: readonly string[],
+): Transition {
   const next: Task = { ...task, ...change, updatedAt: at, version: task.version + 1 };
   const moved = next.stage.phase === task.stage.phase ? next : { ...next, statusAt: at };
   return { task: moved, effects: [{ type: "log", entry: entryOf(moved, event, keys) }, ...effects] };
 }
 
-function settle(task: Task, event: TaskEventName, at: number, outcome: Outcome, statusMessage: string | null, minTtlMs: number | null): Transition {
+function settle(
+  task: Task,
+  event: TaskEventName,
+  at: number,
+  outcome: Outcome,
+  statusMessage: string | null,
+  minTtlMs: number | null,
+): Transition {
   // Settling leaves time to fetch: a job as long as its ttl would otherwise finish unreadable.
-  const ttlMs = task.ttlMs === null || minTtlMs === null ? task.ttlMs : Math.max(task.ttlMs, at - task.createdAt + minTtlMs);
+  const ttlMs =
+    task.ttlMs === null || minTtlMs === null ? task.ttlMs : Math.max(task.ttlMs, at - task.createdAt + minTtlMs);
   const stage = { phase: "settled", outcome, settledAt: at } as const;
-  return accept(task, event, at, { stage, statusMessage, ttlMs, attempts: task.attempts, restarts: task.restarts }, [{ type: "abort" }]);
+  return accept(task, event, at, { stage, statusMessage, ttlMs, attempts: task.attempts, restarts: task.restarts }, [
+    { type: "abort" },
+  ]);
 }
 
 /** Open questions left: waiting for them; none: the tool may run again. */
@@ -166,7 +220,10 @@ function awaiting(questions: Task["questions"]): Pick<Task, "stage" | "statusMes
   const open = questions.find((question) => question.state.kind === "open");
   if (!open) return { stage: working("due"), statusMessage: null };
   const message = open.request.params["message"];
-  return { stage: { phase: "input_required" }, statusMessage: typeof message === "string" ? message : "The task waits for the client's answer." };
+  return {
+    stage: { phase: "input_required" },
+    statusMessage: typeof message === "string" ? message : "The task waits for the client's answer.",
+  };
 }
 
 /** Keeps the n-th sleep at place n, also when an earlier one had passed before it could suspend. */

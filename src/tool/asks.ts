@@ -15,12 +15,16 @@ export function toInputRequest(key: string, ask: Ask): InputRequest {
     case "form":
       if (ask.schema["type"] !== "object") throw fault("needs a schema whose type is object");
       compileJsonSchema(ask.schema, `The question "${key}"`);
-      return { method: "elicitation/create", params: { mode: "form", message: ask.message, requestedSchema: ask.schema } };
+      return {
+        method: "elicitation/create",
+        params: { mode: "form", message: ask.message, requestedSchema: ask.schema },
+      };
     case "url":
       if (!/^https?:$/.test(URL.parse(ask.url)?.protocol ?? "")) throw fault("needs an http or https url");
       return { method: "elicitation/create", params: { mode: "url", message: ask.message, url: ask.url } };
     case "sampling":
-      if (!Array.isArray(ask.params["messages"]) || !Number.isSafeInteger(ask.params["maxTokens"])) throw fault("needs messages and a whole maxTokens");
+      if (!Array.isArray(ask.params["messages"]) || !Number.isSafeInteger(ask.params["maxTokens"]))
+        throw fault("needs messages and a whole maxTokens");
       return { method: "sampling/createMessage", params: ask.params };
     case "roots":
       return { method: "roots/list", params: {} };
@@ -51,4 +55,5 @@ function declares(declared: JsonObject, kind: AskKind): boolean {
   return kind !== "url" || isObject(capability["url"]);
 }
 
-const isObject = (value: unknown): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -25,8 +25,9 @@ export function checkDeclaration(tool: AnyTool): void {
   demand(!HELPER_TOOLS.includes(tool.name), "this name belongs to a built-in helper tool; choose another");
   demand(typeof tool.description === "string" && tool.description.trim() !== "", "`description` must not be empty");
   // Clients drop the whole list for one tool whose title or hint is of the wrong type.
-  for (const title of [tool.title, tool.annotations?.["title"]])
+  for (const title of [tool.title, tool.annotations?.["title"]]) {
     demand(["string", "undefined"].includes(typeof title), "`title` must be text");
+  }
   const hints = HINTS.map((hint) => tool.annotations?.[hint]);
   demand(
     hints.every((hint) => ["boolean", "undefined"].includes(typeof hint)),

@@ -35,6 +35,10 @@ export function oneOf(phrases: readonly string[]): string {
   return phrases.length < 2 ? last : `${phrases.slice(0, -1).join(", ")} or ${last}`;
 }
 
+/** `1 item`, `2 items`. */
+export const counted = (count: unknown, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`;
+
 /** A JSON type's name with its article. */
 export function typePhrase(type: string): string {
   switch (type) {

@@ -26,8 +26,9 @@ export function headerParams(inputSchema: JsonObject, where: string): ReadonlyMa
     if (properties === null || properties.length === 0) {
       throw fault("must be on a property that is reached from the root through `properties` only");
     }
-    if (!TYPES.includes(schema["type"]))
+    if (!TYPES.includes(schema["type"])) {
       throw fault('needs a property whose `type` is "string", "integer" or "boolean"');
+    }
     if (taken.has(name.toLowerCase())) throw fault("is used twice; header names do not differ by case");
     taken.add(name.toLowerCase());
     headers.set(name, properties);

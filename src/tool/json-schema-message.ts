@@ -1,5 +1,5 @@
 import type { OutputUnit, Schema } from "@cfworker/json-schema";
-import { fieldName, listed, oneOf, quoted, typePhrase } from "./field-name";
+import { counted, fieldName, listed, oneOf, quoted, typePhrase } from "./field-name";
 import { isObject } from "./subschemas";
 
 type Path = readonly (string | number)[];
@@ -62,9 +62,9 @@ function phrase(keyword: string, owner: Readonly<Record<string, unknown>>): stri
     case "not":
       return "has a value that is not allowed";
     case "minProperties":
-      return `must have at least ${wanted} properties`;
+      return `must have at least ${counted(wanted, "property", "properties")}`;
     case "maxProperties":
-      return `must have at most ${wanted} properties`;
+      return `must have at most ${counted(wanted, "property", "properties")}`;
     case "propertyNames":
       return "has a property name that is not allowed";
     case "contains":
@@ -72,9 +72,9 @@ function phrase(keyword: string, owner: Readonly<Record<string, unknown>>): stri
     case "maxContains":
       return "has too few or too many items of the kind it must contain";
     case "minItems":
-      return `must have at least ${wanted} items`;
+      return `must have at least ${counted(wanted, "item")}`;
     case "maxItems":
-      return `must have at most ${wanted} items`;
+      return `must have at most ${counted(wanted, "item")}`;
     case "uniqueItems":
       return "must not have the same item twice";
     case "minimum":
@@ -88,9 +88,9 @@ function phrase(keyword: string, owner: Readonly<Record<string, unknown>>): stri
     case "multipleOf":
       return `must be a multiple of ${wanted}`;
     case "minLength":
-      return `must be at least ${wanted} characters long`;
+      return `must be at least ${counted(wanted, "character")} long`;
     case "maxLength":
-      return `must be at most ${wanted} characters long`;
+      return `must be at most ${counted(wanted, "character")} long`;
     case "pattern":
       return `must match the pattern ${quoted(wanted)}`;
     case "format":

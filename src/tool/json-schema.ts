@@ -46,8 +46,9 @@ function check(validator: Validator, schema: Schema, lookup: Lookup, value: unkn
     return valid ? { ok: true, value } : { ok: false, message: explain(errors, schema, lookup, value, root) };
   } catch (thrown) {
     // The validator writes property names as URI fragments, which an unpaired surrogate cannot be.
-    if (thrown instanceof URIError)
+    if (thrown instanceof URIError) {
       return { ok: false, message: `${root} has a property whose name is not valid Unicode.` };
+    }
     return { ok: false, message: `${root} could not be checked against the schema; it may be nested too deeply.` };
   }
 }
@@ -82,14 +83,18 @@ function lintOne(schema: JsonObject, at: string, fault: Fault): void {
   for (const keyword of UNSUPPORTED) {
     if (Object.hasOwn(schema, keyword)) throw fault(`${keyword} at ${at} is not supported; use $ref and $anchor`);
   }
+  const ref = schema["$ref"];
+  if (ref !== undefined && typeof ref !== "string") throw fault(`the $ref at ${at} must be text`);
   const types = schema["type"] === undefined ? [] : [schema["type"]].flat();
-  for (const type of types)
+  for (const type of types) {
     if (!TYPES.includes(type as Json)) throw fault(`${quoted(type)} at ${at} is not a JSON type`);
+  }
 
   const patterns = isObject(schema["patternProperties"]) ? Object.keys(schema["patternProperties"]) : [];
   if (typeof schema["pattern"] === "string") patterns.push(schema["pattern"]);
-  for (const pattern of patterns)
+  for (const pattern of patterns) {
     if (!isPattern(pattern)) throw fault(`the pattern ${quoted(pattern)} at ${at} is not a regular expression`);
+  }
 }
 
 /** Every pair of items is compared: where the author set no bound, one request could hold the isolate for minutes. */

@@ -9,14 +9,21 @@ export type Subschema = {
   readonly properties: readonly string[] | null;
 };
 
+/** Keywords whose value is one schema, a list of schemas, or schemas by name. */
 const ONE = [
-  "additionalProperties",
-  "unevaluatedProperties",
-  "propertyNames",
-  "items",
   "additionalItems",
+  "additionalProperties",
+  "contains",
+  "contentSchema",
+  "else",
+  "if",
+  "items",
+  "not",
+  "propertyNames",
+  "then",
   "unevaluatedItems",
-].concat(["contains", "not", "if", "then", "else", "contentSchema"]);
+  "unevaluatedProperties",
+];
 const MANY = ["prefixItems", "items", "allOf", "anyOf", "oneOf"];
 const NAMED = ["$defs", "definitions", "properties", "patternProperties", "dependentSchemas"];
 
@@ -39,8 +46,9 @@ function* walk(at: Subschema): Generator<Subschema, void, void> {
   for (const [keyword, value] of Object.entries(at.schema)) {
     if (ONE.includes(keyword) && !Array.isArray(value)) yield* walk(inside(value, keyword));
     if (MANY.includes(keyword) && Array.isArray(value)) {
-      for (const [index, entry] of (value as readonly Json[]).entries())
+      for (const [index, entry] of (value as readonly Json[]).entries()) {
         yield* walk(inside(entry, keyword, String(index)));
+      }
     }
     if (NAMED.includes(keyword) && isObject(value)) {
       for (const [name, entry] of Object.entries(value)) {

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { TaskError } from "../task/errors";
 import type { JsonObject } from "../task/json";
 import type { Checked, CompiledSchema } from "./checked";
-import { fieldName, listed, oneOf, quoted, typePhrase } from "./field-name";
+import { counted, fieldName, listed, oneOf, quoted, typePhrase } from "./field-name";
 
 /** By its mark, not by its class: naming `z.core` as a value would bundle all of zod, with every language. */
 export const isZod = (schema: unknown): schema is z.ZodType =>
@@ -70,13 +70,13 @@ function phrase(issue: z.core.$ZodRawIssue): string {
 function bound(origin: string, comparison: string, limit: unknown): string {
   switch (origin) {
     case "string":
-      return `be ${comparison} ${limit} characters long`;
+      return `be ${comparison} ${counted(limit, "character")} long`;
     case "array":
     case "set":
-      return `have ${comparison} ${limit} items`;
+      return `have ${comparison} ${counted(limit, "item")}`;
     case "object":
     case "map":
-      return `have ${comparison} ${limit} properties`;
+      return `have ${comparison} ${counted(limit, "property", "properties")}`;
     default:
       return `be ${comparison} ${limit}`;
   }

@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { defineTool, ToolError } from "../tool/define-tool";
 import type { TaskContext } from "../tool/context";
-import { readPiece, readPieces, type Download, type Source } from "./download";
+import { readPiece, readPieces, type Download } from "./download";
+import type { Source } from "./ranged-response";
 
 const MIB = 1024 * 1024;
 const DEFAULT_PIECE_BYTES = 4 * MIB;
@@ -99,7 +100,6 @@ async function readOn(
   let bytes = first.bytes;
   // Without a total, the end is where a piece comes out short.
   while (source.total === null ? bytes === pieces.length * pieceBytes : bytes < source.total) {
-    task.signal.throwIfAborted();
     const piece: Piece = await task.step(`piece/${pieces.length}`, async () => {
       const { bytes: read } = await readPiece(download, bytes, pieceBytes, source);
       demandFit(bytes + read.length, pieceBytes);

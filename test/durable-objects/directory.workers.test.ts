@@ -5,7 +5,8 @@ import { emptyDeployment, NOTHING, objects, storedIn } from "../stores/objects";
 const stub = () => objects.DIRECTORY.getByName("directory-0");
 const directory = () => stub() as unknown as DirectoryCalls;
 const dues = async (now: number) => (await directory().due(now, 100)).map(({ name, due }) => [name, due]);
-const entry = async (name: string) => (await directory().due(Number.MAX_SAFE_INTEGER, 100)).find((found) => found.name === name) as DirectoryEntry;
+const entry = async (name: string) =>
+  (await directory().due(Number.MAX_SAFE_INTEGER, 100)).find((found) => found.name === name) as DirectoryEntry;
 
 beforeEach(() => emptyDeployment());
 
@@ -16,11 +17,21 @@ describe("the directory", () => {
     await directory().note("a", 200);
     await directory().note("b", 50);
     expect(await dues(99)).toEqual([["b", 50]]);
-    expect(await dues(100)).toEqual([["b", 50], ["a", 100]]);
+    expect(await dues(100)).toEqual([
+      ["b", 50],
+      ["a", 100],
+    ]);
   });
 
   it("is read in pages, earliest first", async () => {
-    for (const [name, due] of [["c", 2], ["a", 2], ["b", 1], ["d", 3], ["e", 9]] as const) await directory().note(name, due);
+    for (const [name, due] of [
+      ["c", 2],
+      ["a", 2],
+      ["b", 1],
+      ["d", 3],
+      ["e", 9],
+    ] as const)
+      await directory().note(name, due);
     const first = await directory().due(5, 2);
     expect(first.map(({ name }) => name)).toEqual(["b", "a"]);
     const second = await directory().due(5, 2, first[1]);

@@ -17,7 +17,13 @@ const WEEK_MS = 7 * 86_400_000;
 
 /** What the tools of this file do; each test sets it. */
 let run: (task: TaskContext) => Promise<string> = async () => "done";
-const tool = defineTool({ name: "tool", description: "Does what the test says.", input: { type: "object" }, task: "optional", run: (_, task) => run(task) });
+const tool = defineTool({
+  name: "tool",
+  description: "Does what the test says.",
+  input: { type: "object" },
+  task: "optional",
+  run: (_, task) => run(task),
+});
 
 function setUp(over: Partial<typeof limits> = {}) {
   const clock = movableClock();
@@ -26,9 +32,19 @@ function setUp(over: Partial<typeof limits> = {}) {
   setStage({ registry, limits: ruled, clock: clock.now });
   const store = durableTaskStore({ objects, limits: ruled, clock: clock.now });
   const tasks = new TaskService({ store, limits: ruled, clock: clock.now });
-  const start = async () => (await tasks.start({ principal: owner, tool: registry.get("tool")!, arguments: {}, client: everything, origin: "test" })).task;
+  const start = async () =>
+    (
+      await tasks.start({
+        principal: owner,
+        tool: registry.get("tool")!,
+        arguments: {},
+        client: everything,
+        origin: "test",
+      })
+    ).task;
   const get = (id: string) => tasks.get(owner, id);
-  const settled = (id: string) => vi.waitUntil(async () => ((await get(id)).stage.phase === "settled" ? get(id) : false), { timeout: 10_000 });
+  const settled = (id: string) =>
+    vi.waitUntil(async () => ((await get(id)).stage.phase === "settled" ? get(id) : false), { timeout: 10_000 });
   return { clock, store, tasks, start, get, settled };
 }
 
@@ -118,7 +134,8 @@ describe("a task in its object", () => {
 
   it("keeps a question and its answer over evictions", async () => {
     const { start, get, settled, tasks } = setUp();
-    run = async (task) => JSON.stringify(await task.ask({ k: { kind: "form", message: "K?", schema: { type: "object" } } }));
+    run = async (task) =>
+      JSON.stringify(await task.ask({ k: { kind: "form", message: "K?", schema: { type: "object" } } }));
     const { id } = await start();
     await vi.waitUntil(async () => (await get(id)).stage.phase === "input_required");
     const before = await get(id);
@@ -154,7 +171,9 @@ describe("a task in its object", () => {
     run = (task) => new Promise(() => task.signal.addEventListener("abort", aborted));
     const { id } = await start();
     await vi.waitUntil(async () => (await get(id)).stage.phase === "working");
-    const waiting = tasks.settle(owner, id, { signal: AbortSignal.timeout(10_000) }).catch((error: Error) => error.message);
+    const waiting = tasks
+      .settle(owner, id, { signal: AbortSignal.timeout(10_000) })
+      .catch((error: Error) => error.message);
     clock.advance(60_001);
     await expect(get(id)).rejects.toMatchObject({ code: "not_found" });
     await runDurableObjectAlarm(stub(id));
@@ -198,7 +217,8 @@ describe("a task in its object", () => {
 
   it("settles with the reason when a deploy removed or changed its tool between question and answer", async () => {
     const { start, get, settled, tasks, clock } = setUp();
-    run = async (task) => JSON.stringify(await task.ask({ k: { kind: "form", message: "K?", schema: { type: "object" } } }));
+    run = async (task) =>
+      JSON.stringify(await task.ask({ k: { kind: "form", message: "K?", schema: { type: "object" } } }));
     const { id } = await start();
     await vi.waitUntil(async () => (await get(id)).stage.phase === "input_required");
     await evictDurableObject(stub(id));
@@ -211,9 +231,14 @@ describe("a task in its object", () => {
 /** Every row of every table of ours, blobs by content. */
 const contents = (storage: DurableObjectStorage): unknown =>
   storage.sql
-    .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\'")
+    .exec<{ name: string }>(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\'",
+    )
     .toArray()
     .map(({ name }) => [name, storage.sql.exec(`SELECT * FROM "${name}"`).toArray().map(fingerprint)]);
 
 const fingerprint = (row: Record<string, unknown>): unknown =>
-  Object.entries(row).map(([name, value]) => [name, value instanceof ArrayBuffer ? new Uint8Array(value).join() : value]);
+  Object.entries(row).map(([name, value]) => [
+    name,
+    value instanceof ArrayBuffer ? new Uint8Array(value).join() : value,
+  ]);

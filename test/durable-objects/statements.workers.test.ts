@@ -18,7 +18,9 @@ describe.each([
 
 it("would see a scan and a sort", async () => {
   expect(await plan(ownerIndexUpgrades, "SELECT id FROM task WHERE origin = ?")).toMatch(/SCAN/);
-  expect(await plan(ownerIndexUpgrades, "SELECT id FROM task WHERE created_at < ? ORDER BY tool")).toMatch(/TEMP B-TREE/);
+  expect(await plan(ownerIndexUpgrades, "SELECT id FROM task WHERE created_at < ? ORDER BY tool")).toMatch(
+    /TEMP B-TREE/,
+  );
 });
 
 async function plan(upgrades: readonly string[], statement: string): Promise<string> {

@@ -3,8 +3,15 @@ import { decideEra } from "../../src/mcp/era";
 
 const VERSION = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
-const enveloped = (version: unknown, more: object = { [CAPABILITIES]: {} }) => ({ _meta: { [VERSION]: version, ...more } });
-const request = (params?: unknown, method = "tools/list") => ({ jsonrpc: "2.0", id: 7, method, ...(params === undefined ? {} : { params }) });
+const enveloped = (version: unknown, more: object = { [CAPABILITIES]: {} }) => ({
+  _meta: { [VERSION]: version, ...more },
+});
+const request = (params?: unknown, method = "tools/list") => ({
+  jsonrpc: "2.0",
+  id: 7,
+  method,
+  ...(params === undefined ? {} : { params }),
+});
 
 const outcome = (body: unknown, header: string | null): unknown => {
   const decision = decideEra(body, header);
@@ -19,10 +26,20 @@ describe("the era of a posted body", () => {
     ["no header: the missing mirror is the revision's to refuse", request(enveloped("2026-07-28")), null, "2026-07-28"],
     ["modern header, no params", request(), "2026-07-28", [400, -32602, 7]],
     ["modern header, no _meta", request({}), "2026-07-28", [400, -32602, 7]],
-    ["modern header, _meta without a version", request({ _meta: { [CAPABILITIES]: {} } }), "2026-07-28", [400, -32602, 7]],
+    [
+      "modern header, _meta without a version",
+      request({ _meta: { [CAPABILITIES]: {} } }),
+      "2026-07-28",
+      [400, -32602, 7],
+    ],
     ["_meta without capabilities", request(enveloped("2026-07-28", {})), "2026-07-28", [400, -32602, 7]],
     ["_meta without capabilities and no header", request(enveloped("2026-07-28", {})), null, [400, -32602, 7]],
-    ["capabilities that are a list", request(enveloped("2026-07-28", { [CAPABILITIES]: [] })), "2026-07-28", [400, -32602, 7]],
+    [
+      "capabilities that are a list",
+      request(enveloped("2026-07-28", { [CAPABILITIES]: [] })),
+      "2026-07-28",
+      [400, -32602, 7],
+    ],
     ["a version that is no string", request(enveloped(20260728)), "2026-07-28", [400, -32602, 7]],
     ["no envelope under a later header", request({}), "2099-01-01", [400, -32602, 7]],
     ["different versions", request(enveloped("v999.0.0")), "2026-07-28", [400, -32020, 7]],
@@ -33,10 +50,20 @@ describe("the era of a posted body", () => {
     ["a legacy request", request({}), "2025-11-25", [400, -32022, 7]],
     ["a legacy request without header", request(), null, [400, -32022, 7]],
     ["a legacy notification", { jsonrpc: "2.0", method: "notifications/initialized" }, null, "accepted"],
-    ["a modern notification", { jsonrpc: "2.0", method: "notifications/cancelled", params: enveloped("2026-07-28") }, "2026-07-28", "accepted"],
+    [
+      "a modern notification",
+      { jsonrpc: "2.0", method: "notifications/cancelled", params: enveloped("2026-07-28") },
+      "2026-07-28",
+      "accepted",
+    ],
     ["a response under a legacy header", { jsonrpc: "2.0", id: 99, result: {} }, "2025-11-25", "accepted"],
     ["a response without header", { jsonrpc: "2.0", id: 99, error: { code: 1, message: "no" } }, null, "accepted"],
-    ["a response under a modern header", { jsonrpc: "2.0", id: 99, result: {} }, "2026-07-28", [400, -32600, undefined]],
+    [
+      "a response under a modern header",
+      { jsonrpc: "2.0", id: 99, result: {} },
+      "2026-07-28",
+      [400, -32600, undefined],
+    ],
     ["a batch", [request(enveloped("2026-07-28"))], "2026-07-28", [400, -32600, undefined]],
     ["an empty batch", [], null, [400, -32600, undefined]],
   ])("%s", (_, body, header, expected) => {
@@ -50,6 +77,9 @@ describe("the era of a posted body", () => {
     ["the oldest HTTP revision when nothing says", request({}), null, "2025-03-26"],
   ])("an unsupported version names what is supported, and %s", (_, body, header, requested) => {
     const decision = decideEra(body, header);
-    expect(decision.kind === "rejected" && decision.error.extras.data).toEqual({ supported: ["2026-07-28"], requested });
+    expect(decision.kind === "rejected" && decision.error.extras.data).toEqual({
+      supported: ["2026-07-28"],
+      requested,
+    });
   });
 });

@@ -30,10 +30,24 @@ beforeEach(() => {
   runs = 0;
 });
 
-type Sent = { method?: string; body?: BodyInit; headers?: Record<string, string | null>; url?: string; rpc?: string; params?: Wire };
+type Sent = {
+  method?: string;
+  body?: BodyInit;
+  headers?: Record<string, string | null>;
+  url?: string;
+  rpc?: string;
+  params?: Wire;
+};
 
 /** A POST of `tools/list` unless the test says otherwise. */
-function post({ body, headers = {}, url = "http://localhost/mcp", method = "POST", rpc = "tools/list", params = {} }: Sent = {}) {
+function post({
+  body,
+  headers = {},
+  url = "http://localhost/mcp",
+  method = "POST",
+  rpc = "tools/list",
+  params = {},
+}: Sent = {}) {
   const text = JSON.stringify({ jsonrpc: "2.0", id: 1, method: rpc, params: { ...params, _meta: envelope({}) } });
   return served.app.request(url, {
     method,
@@ -53,22 +67,23 @@ const call = (id: string, args: string): string =>
 const callHeaders = { "Mcp-Method": "tools/call", "Mcp-Name": "echo" };
 
 describe("the endpoint", () => {
-  it.each(["http://localhost/mcp", "http://localhost/mcp/", "http://localhost/mcp?x=1"])("is served at %s without a redirect (D14)", async (url) => {
-    const response = await post({ url });
-    expect(response.status).toBe(200);
-    expect(((await response.json()) as Wire).result.tools).toHaveLength(2);
-  });
+  it.each(["http://localhost/mcp", "http://localhost/mcp/", "http://localhost/mcp?x=1"])(
+    "is served at %s without a redirect (D14)",
+    async (url) => {
+      const response = await post({ url });
+      expect(response.status).toBe(200);
+      expect(((await response.json()) as Wire).result.tools).toHaveLength(2);
+    },
+  );
 
-  it.each(["GET", "DELETE", "PUT", "PATCH", "OPTIONS"])("answers %s with 405 and says what is allowed (D15)", async (method) => {
-    const response = await post({ method });
-    expect(response.status).toBe(405);
-    expect(response.headers.get("allow")).toBe("POST");
-  });
-
-  it("says at the root what it is, and 404 elsewhere", async () => {
-    expect(await (await served.app.request("http://localhost/")).text()).toContain("/mcp");
-    expect((await served.app.request("http://localhost/mcp/more", { method: "POST" })).status).toBe(404);
-  });
+  it.each(["GET", "DELETE", "PUT", "PATCH", "OPTIONS"])(
+    "answers %s with 405 and says what is allowed (D15)",
+    async (method) => {
+      const response = await post({ method });
+      expect(response.status).toBe(405);
+      expect(response.headers.get("allow")).toBe("POST");
+    },
+  );
 
   it("lets no cache keep an answer and mints no session", async () => {
     const response = await post({ headers: { "Mcp-Session-Id": "abc" } });
@@ -108,7 +123,10 @@ describe("Content-Type and Accept", () => {
     ["application/jsonx", 415],
     [null, 415],
   ])("a body of type %s gets %i", async (type, status) => {
-    const response = await post({ headers: { ...callHeaders, "Content-Type": type }, body: new TextEncoder().encode(call("1", "{}")) });
+    const response = await post({
+      headers: { ...callHeaders, "Content-Type": type },
+      body: new TextEncoder().encode(call("1", "{}")),
+    });
     expect(response.status).toBe(status);
     expect(runs).toBe(status === 200 ? 1 : 0);
   });
@@ -160,7 +178,10 @@ describe("the body", () => {
   it.each<[string, BodyInit]>([
     ["nothing", ""],
     ["broken JSON (D12)", '{"jsonrpc":'],
-    ["bytes that are not UTF-8 (D12)", Uint8Array.from([...new TextEncoder().encode('{"jsonrpc":"2.0","id":1,"method":"'), 0xff, 0xfe, 0x22, 0x7d])],
+    [
+      "bytes that are not UTF-8 (D12)",
+      Uint8Array.from([...new TextEncoder().encode('{"jsonrpc":"2.0","id":1,"method":"'), 0xff, 0xfe, 0x22, 0x7d]),
+    ],
     ["a key twice (D09)", '{"jsonrpc":"2.0","id":7,"method":"tools/list","method":"tools/call","params":{}}'],
     ["nesting beyond MAX_JSON_DEPTH", "[".repeat(20) + "]".repeat(20)],
   ])("that is %s is a parse error without an id", async (_, body) => {
@@ -200,7 +221,9 @@ describe("the body", () => {
 
   it("may begin with a byte order mark (D08)", async () => {
     const body = Uint8Array.from([0xef, 0xbb, 0xbf, ...new TextEncoder().encode(call("1", '{"a":1}'))]);
-    expect(((await (await post({ headers: callHeaders, body })).json()) as Wire).result.content[0].text).toBe('{"a":1}');
+    expect(((await (await post({ headers: callHeaders, body })).json()) as Wire).result.content[0].text).toBe(
+      '{"a":1}',
+    );
   });
 
   it("is refused for a number that cannot be kept exactly (D11)", async () => {
@@ -213,7 +236,9 @@ describe("the body", () => {
     const args = '{"__proto__":{"polluted":true},"constructor":{"prototype":{"x":1}}}';
     const inline = (await (await post({ headers: callHeaders, body: call("1", args) })).json()) as Wire;
     expect(inline.result.content[0].text).toBe(args);
-    const created = await served.send("tools/call", JSON.parse(`{"name":"keep","arguments":${args}}`), { capabilities: withTasks });
+    const created = await served.send("tools/call", JSON.parse(`{"name":"keep","arguments":${args}}`), {
+      capabilities: withTasks,
+    });
     const { taskId } = ((await created.json()) as Wire).result;
     const stored = await served.tasks.settle({ kind: "anonymous" }, taskId, { signal: AbortSignal.timeout(5_000) });
     expect(JSON.stringify(stored.stage)).toContain(JSON.stringify(JSON.stringify(args)).slice(1, -1));
@@ -238,7 +263,10 @@ describe("the body", () => {
   );
 
   it("that is a response under a legacy header gets 202 (D15)", async () => {
-    const response = await post({ body: '{"jsonrpc":"2.0","id":99,"result":{}}', headers: { "MCP-Protocol-Version": "2025-11-25" } });
+    const response = await post({
+      body: '{"jsonrpc":"2.0","id":99,"result":{}}',
+      headers: { "MCP-Protocol-Version": "2025-11-25" },
+    });
     expect(response.status).toBe(202);
   });
 });

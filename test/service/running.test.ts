@@ -5,9 +5,15 @@ import type { TaskContext } from "../../src/tool/context";
 import { memoryService, textOf } from "../support/memory";
 
 const input = { type: "object" } as const;
-const form = (message: string) => ({ kind: "form", message, schema: { type: "object", properties: { v: { type: "string" } }, required: ["v"] } }) as const;
+const form = (message: string) =>
+  ({
+    kind: "form",
+    message,
+    schema: { type: "object", properties: { v: { type: "string" } }, required: ["v"] },
+  }) as const;
 const accept = (v: unknown) => JSON.stringify({ action: "accept", content: { v } });
-const tool = (name: string, run: (args: object, task: TaskContext) => Promise<string> | string, more: object = {}) => defineTool({ name, description: name, input, task: "optional", run, ...more });
+const tool = (name: string, run: (args: object, task: TaskContext) => Promise<string> | string, more: object = {}) =>
+  defineTool({ name, description: name, input, task: "optional", run, ...more });
 
 describe("a run", () => {
   it("returns the tool's result", async () => {
@@ -38,11 +44,15 @@ describe("a run", () => {
 
   it("asks several at once, also from parallel asks, and waits for all", async () => {
     const { start, rest, tasks, owner } = memoryService([
-      tool("both", async (_, task) => JSON.stringify(await Promise.all([task.ask({ a: form("A?"), b: form("B?") }), task.ask({ c: form("C?") })]))),
+      tool("both", async (_, task) =>
+        JSON.stringify(await Promise.all([task.ask({ a: form("A?"), b: form("B?") }), task.ask({ c: form("C?") })])),
+      ),
     ]);
     const { id } = await start("both");
     expect((await rest(id)).openQuestions.map(({ key }) => key)).toEqual(["a", "b", "c"]);
-    expect((await tasks.answer(owner, id, { a: accept("1"), c: accept("3") })).openQuestions.map(({ key }) => key)).toEqual(["b"]);
+    expect(
+      (await tasks.answer(owner, id, { a: accept("1"), c: accept("3") })).openQuestions.map(({ key }) => key),
+    ).toEqual(["b"]);
     await tasks.answer(owner, id, { b: accept("2") });
     const done = await vi.waitUntil(async () => ((await rest(id)).stage.phase === "settled" ? rest(id) : false));
     expect(JSON.parse(textOf(done))[1].c.content.v).toBe("3");
@@ -67,7 +77,9 @@ describe("a run", () => {
   });
 
   it("retires a malformed answer's key and asks again", async () => {
-    const { start, rest, tasks, owner } = memoryService([tool("asker", async (_, task) => JSON.stringify(await task.ask({ k: form("K?") })))]);
+    const { start, rest, tasks, owner } = memoryService([
+      tool("asker", async (_, task) => JSON.stringify(await task.ask({ k: form("K?") }))),
+    ]);
     const { id } = await start("asker");
     await rest(id);
     const again = await tasks.answer(owner, id, { k: accept(42) });
@@ -114,7 +126,14 @@ describe("a run", () => {
 
   it("refuses a sleep or question that would outlive the longest ttl, as an error the tool sees", async () => {
     const { start, rest, clock } = memoryService(
-      [tool("sleeper", (_, task) => task.sleep(clock.now() + 86_400_000).then(() => "woke", (error: Error) => error.message))],
+      [
+        tool("sleeper", (_, task) =>
+          task.sleep(clock.now() + 86_400_000).then(
+            () => "woke",
+            (error: Error) => error.message,
+          ),
+        ),
+      ],
       { ttlMs: 60_000, maxTtlMs: 3_600_000 },
     );
     expect(textOf(await rest((await start("sleeper")).id))).toMatch(/TASK_MAX_TTL_MS \(3600000\)/);
@@ -138,7 +157,9 @@ describe("a run", () => {
   });
 
   it("tries a failing tool again, then gives up with a reason and no exception text", async () => {
-    const { start, rest, store, clock, lines, tasks, owner } = memoryService([tool("thrower", () => Promise.reject(new Error("secret: hunter2")))]);
+    const { start, rest, store, clock, lines, tasks, owner } = memoryService([
+      tool("thrower", () => Promise.reject(new Error("secret: hunter2"))),
+    ]);
     const { id } = await start("thrower");
     for (const attempt of [1, 2]) {
       await vi.waitUntil(async () => (await tasks.get(owner, id)).attempts === attempt);
@@ -147,7 +168,9 @@ describe("a run", () => {
       await store.sweep(100);
     }
     const failed = await rest(id);
-    expect(failed.stage).toMatchObject({ outcome: { kind: "error", error: { code: -32603, message: 'The tool "thrower" failed.' } } });
+    expect(failed.stage).toMatchObject({
+      outcome: { kind: "error", error: { code: -32603, message: 'The tool "thrower" failed.' } },
+    });
     expect(JSON.stringify(failed)).not.toContain("hunter2");
     expect(JSON.stringify(lines)).toContain("hunter2");
   });
@@ -158,13 +181,21 @@ describe("a run", () => {
       tool("breaks", () => Promise.reject(new ProtocolError(-32050, "Upstream said no.", { upstream: 7 }))),
     ]);
     const refused = await rest((await start("refuses")).id);
-    expect(refused).toMatchObject({ statusMessage: "Not on a Sunday.", attempts: 0, stage: { outcome: { kind: "result", isError: true } } });
+    expect(refused).toMatchObject({
+      statusMessage: "Not on a Sunday.",
+      attempts: 0,
+      stage: { outcome: { kind: "result", isError: true } },
+    });
     const broken = await rest((await start("breaks")).id);
-    expect(broken.stage).toMatchObject({ outcome: { kind: "error", error: { code: -32050, message: "Upstream said no.", data: '{"upstream":7}' } } });
+    expect(broken.stage).toMatchObject({
+      outcome: { kind: "error", error: { code: -32050, message: "Upstream said no.", data: '{"upstream":7}' } },
+    });
   });
 
   it("stops a run that takes longer than it may, although it ignores its signal", async () => {
-    const { start, rest } = memoryService([tool("hangs", () => new Promise<string>(() => {}), { timeoutMs: 20, maxAttempts: 1 })]);
+    const { start, rest } = memoryService([
+      tool("hangs", () => new Promise<string>(() => {}), { timeoutMs: 20, maxAttempts: 1 }),
+    ]);
     const failed = await rest((await start("hangs")).id);
     expect(failed.statusMessage).toMatch(/longer than it may/);
   });
@@ -210,13 +241,31 @@ describe("a run", () => {
         return "done";
       }),
     ]);
-    expect((await rest((await start("reports")).id)).progress).toEqual({ message: "at 500", progress: 500, total: 500 });
+    expect((await rest((await start("reports")).id)).progress).toEqual({
+      message: "at 500",
+      progress: 500,
+      total: 500,
+    });
   });
 
   it("checks the output against its schema", async () => {
     const output = z.object({ n: z.number() });
-    const good = defineTool({ name: "good", description: "good", input, output, task: "optional", run: () => ({ n: 1 }) });
-    const bad = defineTool({ name: "bad", description: "bad", input, output, task: "optional", run: () => ({ n: "one" }) as never });
+    const good = defineTool({
+      name: "good",
+      description: "good",
+      input,
+      output,
+      task: "optional",
+      run: () => ({ n: 1 }),
+    });
+    const bad = defineTool({
+      name: "bad",
+      description: "bad",
+      input,
+      output,
+      task: "optional",
+      run: () => ({ n: "one" }) as never,
+    });
     const { start, rest } = memoryService([good, bad]);
     expect((await rest((await start("good")).id)).stage).toMatchObject({ outcome: { kind: "result", isError: false } });
     expect((await rest((await start("bad")).id)).stage).toMatchObject({ outcome: { kind: "error" } });
@@ -228,7 +277,10 @@ describe("a run", () => {
   });
 
   it("reads as not found from the instant it expires, and its waiters are told", async () => {
-    const { start, rest, clock, tasks, owner, store } = memoryService([tool("hangs", () => new Promise<string>(() => {}))], { ttlMs: 60_000 });
+    const { start, rest, clock, tasks, owner, store } = memoryService(
+      [tool("hangs", () => new Promise<string>(() => {}))],
+      { ttlMs: 60_000 },
+    );
     const { id } = await start("hangs");
     const waiting = rest(id).catch((error: Error) => error.message);
     await vi.waitUntil(async () => (await tasks.get(owner, id)).stage.phase === "working");

@@ -1,6 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { Limits } from "../../src/service/limits";
-import type { Created, SweepReport, TaskFeedMessage, TaskListRow, TaskSnapshot, TaskStore } from "../../src/service/task-store";
+import type {
+  Created,
+  SweepReport,
+  TaskFeedMessage,
+  TaskListRow,
+  TaskSnapshot,
+  TaskStore,
+} from "../../src/service/task-store";
 import type { Owner, Phase, TaskDraft } from "../../src/task/task";
 import { limits as defaults, movableClock } from "../support/memory";
 import { draft as blank } from "../support/task";
@@ -11,7 +18,10 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 /** What every task store does, whatever it stands on. `makeStore` gives an empty one. */
-export function describeTaskStore(name: string, makeStore: (parts: StoreParts) => TaskStore | Promise<TaskStore>): void {
+export function describeTaskStore(
+  name: string,
+  makeStore: (parts: StoreParts) => TaskStore | Promise<TaskStore>,
+): void {
   describe(name, () => {
     describe("create", () => {
       it("has stored the task when it answers (MCP tasks extension §Task Creation)", async () => {
@@ -38,7 +48,9 @@ export function describeTaskStore(name: string, makeStore: (parts: StoreParts) =
       it("never has more live tasks than their cap, and takes new ones when some have settled", async () => {
         const { store, draft, until } = await setUp({ maxLiveTasksPerOwner: 5 });
         const made = await Promise.all(Array.from({ length: 10 }, () => store.create(draft("hang"))));
-        expect(made.filter(({ kind }) => kind === "limit")).toEqual(Array(5).fill({ kind: "limit", limit: "MAX_LIVE_TASKS_PER_OWNER", value: 5 }));
+        expect(made.filter(({ kind }) => kind === "limit")).toEqual(
+          Array(5).fill({ kind: "limit", limit: "MAX_LIVE_TASKS_PER_OWNER", value: 5 }),
+        );
         const first = taskOf(made.find(({ kind }) => kind === "created"));
         await store.tell({ id: first.id, owner: "o" }, { kind: "cancel" });
         await until(async () => (await store.create(draft("hang"))).kind === "created");
@@ -74,7 +86,18 @@ export function describeTaskStore(name: string, makeStore: (parts: StoreParts) =
       it("are not recognised in any other spelling", async () => {
         const { store } = await setUp();
         const id = store.mint();
-        const others = ["", "x", id.slice(1), `${id}=`, `${id}A`, ` ${id}`, `-${id.slice(1)}`, nonCanonical(id), "💥".repeat(43), "A".repeat(100_000)];
+        const others = [
+          "",
+          "x",
+          id.slice(1),
+          `${id}=`,
+          `${id}A`,
+          ` ${id}`,
+          `-${id.slice(1)}`,
+          nonCanonical(id),
+          "💥".repeat(43),
+          "A".repeat(100_000),
+        ];
         expect(others.filter((other) => store.recognises(other))).toEqual([]);
       });
 
@@ -116,7 +139,9 @@ export function describeTaskStore(name: string, makeStore: (parts: StoreParts) =
         const owner = 'Zoë "☃"\n💥\u2028\u0000';
         const { id } = taskOf(await store.create(draft("echo", { owner })));
         expect(await store.read({ id, owner })).toMatchObject({ owner });
-        expect(await take(await store.watch({ id, owner }, { signal: new AbortController().signal }), 1)).toMatchObject([{ kind: "snapshot", task: { owner } }]);
+        expect(await take(await store.watch({ id, owner }, { signal: new AbortController().signal }), 1)).toMatchObject(
+          [{ kind: "snapshot", task: { owner } }],
+        );
         expect((await store.list({ namespace: "n", owner, limit: 10 })).rows.map((row) => row.id)).toEqual([id]);
       });
     });
@@ -128,7 +153,10 @@ export function describeTaskStore(name: string, makeStore: (parts: StoreParts) =
         const { store, draft } = await setUp();
         const first = await store.create(draft("hang"), key);
         expect(first.kind).toBe("created");
-        expect(await store.create(draft("hang"), key)).toMatchObject({ kind: "existing", task: { id: taskOf(first).id } });
+        expect(await store.create(draft("hang"), key)).toMatchObject({
+          kind: "existing",
+          task: { id: taskOf(first).id },
+        });
         expect(await store.create(draft("hang"), { key: "k", digest: "other" })).toEqual({ kind: "conflict" });
       });
 
@@ -152,7 +180,9 @@ export function describeTaskStore(name: string, makeStore: (parts: StoreParts) =
 
       it("bind no anonymous callers to each other", async () => {
         const { store, draft } = await setUp();
-        const made = await Promise.all(Array.from({ length: 20 }, () => store.create(draft("hang", { owner: null }), key)));
+        const made = await Promise.all(
+          Array.from({ length: 20 }, () => store.create(draft("hang", { owner: null }), key)),
+        );
         expect(new Set(made.map((one) => taskOf(one).id)).size).toBe(20);
       });
 
@@ -201,9 +231,14 @@ export function describeTaskStore(name: string, makeStore: (parts: StoreParts) =
       it("answers an open question once; other keys and later answers change nothing", async () => {
         const { store, create, waiting, settled, resultText } = await setUp();
         const { id } = await create("ask");
-        expect((await waiting(id)).openQuestions).toMatchObject([{ key: "name", request: { method: "elicitation/create" } }]);
+        expect((await waiting(id)).openQuestions).toMatchObject([
+          { key: "name", request: { method: "elicitation/create" } },
+        ]);
         const ref = { id, owner: "o" };
-        const other = await store.tell(ref, { kind: "answer", answers: { nobody: accept("x"), toString: accept("x") } });
+        const other = await store.tell(ref, {
+          kind: "answer",
+          answers: { nobody: accept("x"), toString: accept("x") },
+        });
         expect(other).toMatchObject({ changed: false, task: { stage: { phase: "input_required" } } });
         const told = await store.tell(ref, { kind: "answer", answers: { name: accept("Ada") } });
         expect(told).toMatchObject({ changed: true, task: { id, openQuestions: [] } });
@@ -225,17 +260,26 @@ export function describeTaskStore(name: string, makeStore: (parts: StoreParts) =
         const { id } = await create("ask");
         await waiting(id);
         const ref = { id, owner: "o" };
-        expect(await store.tell(ref, { kind: "cancel" })).toMatchObject({ changed: true, task: { stage: { phase: "settled", outcome: { kind: "cancelled" } } } });
+        expect(await store.tell(ref, { kind: "cancel" })).toMatchObject({
+          changed: true,
+          task: { stage: { phase: "settled", outcome: { kind: "cancelled" } } },
+        });
         const cancelled = await store.read(ref);
         expect(await store.tell(ref, { kind: "cancel" })).toEqual({ changed: false, task: cancelled });
-        expect(await store.tell(ref, { kind: "answer", answers: { name: accept("late") } })).toEqual({ changed: false, task: cancelled });
+        expect(await store.tell(ref, { kind: "answer", answers: { name: accept("late") } })).toEqual({
+          changed: false,
+          task: cancelled,
+        });
         expect(await store.read(ref)).toEqual(cancelled);
       });
 
       it("does not touch a task that has settled by itself", async () => {
         const { store, create, settled } = await setUp();
         const done = await settled((await create("echo", { arguments: '{"text":"done"}' })).id);
-        expect(await store.tell({ id: done.id, owner: "o" }, { kind: "cancel" })).toEqual({ changed: false, task: done });
+        expect(await store.tell({ id: done.id, owner: "o" }, { kind: "cancel" })).toEqual({
+          changed: false,
+          task: done,
+        });
       });
     });
 
@@ -249,11 +293,33 @@ export function describeTaskStore(name: string, makeStore: (parts: StoreParts) =
           create("ask", { createdAt: 1_000, ttlMs: null }),
           create("hang", { createdAt: 4_000, ttlMs: null }),
         ]);
-        const [hang, echo, refuse, ask, cancelled] = made.map(({ id }) => id) as [string, string, string, string, string];
-        await Promise.all([settled(echo), settled(refuse), waiting(ask), store.tell({ id: cancelled, owner: "o" }, { kind: "cancel" })]);
-        await until(async () => (await rows()).filter(({ phase }) => phase === "settled" || phase === "input_required").length === 4);
+        const [hang, echo, refuse, ask, cancelled] = made.map(({ id }) => id) as [
+          string,
+          string,
+          string,
+          string,
+          string,
+        ];
+        await Promise.all([
+          settled(echo),
+          settled(refuse),
+          waiting(ask),
+          store.tell({ id: cancelled, owner: "o" }, { kind: "cancel" }),
+        ]);
+        await until(
+          async () =>
+            (await rows()).filter(({ phase }) => phase === "settled" || phase === "input_required").length === 4,
+        );
         await until(async () => (await rows()).some(({ phase }) => phase === "working"));
-        const facts = (row: TaskListRow) => [row.id, row.createdAt, row.tool, row.contextId, row.origin, row.phase, row.outcome];
+        const facts = (row: TaskListRow) => [
+          row.id,
+          row.createdAt,
+          row.tool,
+          row.contextId,
+          row.origin,
+          row.phase,
+          row.outcome,
+        ];
         const last = [
           [refuse, 1_000, "refuse", null, "test", "settled", "result"],
           [ask, 1_000, "ask", null, "test", "input_required", null],
@@ -278,7 +344,9 @@ export function describeTaskStore(name: string, makeStore: (parts: StoreParts) =
         const made: TaskSnapshot[] = [];
         for (let n = 0; n < 23; n += 1) {
           // Every third goes; groups share one instant, so that the id decides.
-          made.push(await create("hang", { createdAt: start - Math.floor(n / 4), ttlMs: n % 3 === 0 ? 10 * MINUTE : HOUR }));
+          made.push(
+            await create("hang", { createdAt: start - Math.floor(n / 4), ttlMs: n % 3 === 0 ? 10 * MINUTE : HOUR }),
+          );
         }
         const order = [...made].sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1));
         const query = { namespace: "n", owner: "o", limit: 5 };
@@ -328,11 +396,15 @@ export function describeTaskStore(name: string, makeStore: (parts: StoreParts) =
         await waiting(id);
         await store.tell({ id, owner: "o" }, { kind: "answer", answers: { name: accept("Ada") } });
         const { version } = await settled(id);
-        const all = await collect(await store.watch({ id, owner: "o" }, { after: 0, signal: new AbortController().signal }));
+        const all = await collect(
+          await store.watch({ id, owner: "o" }, { after: 0, signal: new AbortController().signal }),
+        );
         expect(all[0]).toMatchObject({ kind: "snapshot", task: { version, stage: { phase: "settled" } } });
         expect(seqs(all.slice(1))).toEqual(range(1, version));
         expect(all.slice(1).map(nameOf)).toEqual(["created", "started", "asked", "answered", "started", "settled"]);
-        const rest = await collect(await store.watch({ id, owner: "o" }, { after: version - 1, signal: new AbortController().signal }));
+        const rest = await collect(
+          await store.watch({ id, owner: "o" }, { after: version - 1, signal: new AbortController().signal }),
+        );
         expect(seqs(rest.slice(1))).toEqual([version]);
         const none = await collect(await store.watch({ id, owner: "o" }, { signal: new AbortController().signal }));
         expect(none.map(nameOf)).toEqual(["snapshot"]);
@@ -342,7 +414,9 @@ export function describeTaskStore(name: string, makeStore: (parts: StoreParts) =
         const { store, create, settled } = await setUp();
         const { id } = await create("report");
         await settled(id);
-        const all = await collect(await store.watch({ id, owner: "o" }, { after: 0, signal: new AbortController().signal }));
+        const all = await collect(
+          await store.watch({ id, owner: "o" }, { after: 0, signal: new AbortController().signal }),
+        );
         expect(all.slice(1).map(nameOf)).toEqual(["created", "started", "progressed", "stepped", "settled"]);
         expect(seqs(all.slice(1))).toEqual(range(1, 5));
       });
@@ -360,7 +434,9 @@ export function describeTaskStore(name: string, makeStore: (parts: StoreParts) =
         const { store, create, waiting } = await setUp();
         const { id } = await create("ask");
         await waiting(id);
-        const feeds = await Promise.all(Array.from({ length: 10 }, () => store.watch({ id, owner: "o" }, { signal: new AbortController().signal })));
+        const feeds = await Promise.all(
+          Array.from({ length: 10 }, () => store.watch({ id, owner: "o" }, { signal: new AbortController().signal })),
+        );
         const all = feeds.map(collect);
         await store.tell({ id, owner: "o" }, { kind: "cancel" });
         const [one, ...others] = await Promise.all(all);
@@ -407,7 +483,14 @@ export function describeTaskStore(name: string, makeStore: (parts: StoreParts) =
         await until(() => heard.some((message) => (message as { phase?: Phase }).phase === "settled"));
         leaving.abort();
         await listening;
-        expect(heard.slice(1).every((message) => (message as { kind: string; id: string }).kind === "change" && (message as { id: string }).id === id)).toBe(true);
+        expect(
+          heard
+            .slice(1)
+            .every(
+              (message) =>
+                (message as { kind: string; id: string }).kind === "change" && (message as { id: string }).id === id,
+            ),
+        ).toBe(true);
         const versions = heard.slice(1).map((message) => (message as { version: number }).version);
         expect(versions).toEqual([...versions].sort((a, b) => a - b));
       });
@@ -458,17 +541,24 @@ export function describeTaskStore(name: string, makeStore: (parts: StoreParts) =
       });
 
       it("removes exactly what has expired, once, in two runs at the same time", async () => {
-        const { store, create, rows, until, advance, clock } = await setUp({ minTtlMs: 1_000, questionTtlMs: MINUTE, retentionMs: 10 * HOUR });
+        const { store, create, rows, until, advance, clock } = await setUp({
+          minTtlMs: 1_000,
+          questionTtlMs: MINUTE,
+          retentionMs: 10 * HOUR,
+        });
         const SHORT = 30 * MINUTE;
         const tools = ["hang", "ask", "nap", "echo", "refuse"] as const;
         const ttls = [SHORT, SHORT, 2 * HOUR, null, null, 3 * HOUR];
         const made: TaskSnapshot[] = [];
         for (const tool of tools) {
-          for (const ttlMs of ttls) made.push(await create(tool, { ttlMs, arguments: JSON.stringify({ until: clock() + MINUTE }) }));
+          for (const ttlMs of ttls)
+            made.push(await create(tool, { ttlMs, arguments: JSON.stringify({ until: clock() + MINUTE }) }));
         }
         await store.tell({ id: (made[0] as TaskSnapshot).id, owner: "o" }, { kind: "cancel" });
         await until(async () => (await rows()).every(({ phase }) => phase !== "submitted"));
-        expect(new Set((await rows()).map(({ phase }) => phase))).toEqual(new Set(["working", "input_required", "settled"]));
+        expect(new Set((await rows()).map(({ phase }) => phase))).toEqual(
+          new Set(["working", "input_required", "settled"]),
+        );
         advance(HOUR);
         const short = made.filter(({ ttlMs }) => ttlMs === SHORT).map(({ id }) => id);
         expect(short).toHaveLength(10);
@@ -479,7 +569,10 @@ export function describeTaskStore(name: string, makeStore: (parts: StoreParts) =
         expect(new Set((await rows()).map(({ id }) => id))).toEqual(new Set(left));
         for (const { id } of made) expect((await store.read({ id, owner: "o" })) === null).toBe(short.includes(id));
         expect(collected([await store.sweep(1_000)])).toBe(0);
-        for (const id of short) expect(await store.tell({ id, owner: "o" }, { kind: "answer", answers: { name: accept("late") } })).toBeNull();
+        for (const id of short)
+          expect(
+            await store.tell({ id, owner: "o" }, { kind: "answer", answers: { name: accept("late") } }),
+          ).toBeNull();
         expect(await rows()).toHaveLength(20);
       });
 
@@ -509,7 +602,9 @@ export function describeTaskStore(name: string, makeStore: (parts: StoreParts) =
 
       it("collects anonymous tasks too", async () => {
         const { store, draft, advance } = await setUp();
-        const made = await Promise.all(Array.from({ length: 20 }, () => store.create(draft("hang", { owner: null, ttlMs: MINUTE }))));
+        const made = await Promise.all(
+          Array.from({ length: 20 }, () => store.create(draft("hang", { owner: null, ttlMs: MINUTE }))),
+        );
         advance(HOUR);
         expect(collected([await store.sweep(1_000)])).toBe(20);
         for (const one of made) expect(await store.read({ id: taskOf(one).id, owner: null })).toBeNull();
@@ -536,13 +631,25 @@ export function describeTaskStore(name: string, makeStore: (parts: StoreParts) =
     const store = await makeStore({ registry, clock, limits: { ...defaults, ...over } });
     const draft = (tool: string, facts: Partial<TaskDraft> = {}): TaskDraft =>
       blank({ id: store.mint(), namespace: "n", owner: "o", tool, createdAt: clock(), ttlMs: 24 * HOUR, ...facts });
-    const create = async (tool: string, facts: Partial<TaskDraft> = {}) => taskOf(await store.create(draft(tool, facts)));
+    const create = async (tool: string, facts: Partial<TaskDraft> = {}) =>
+      taskOf(await store.create(draft(tool, facts)));
     const inPhase = (phase: Phase) => async (id: string) => {
       await until(async () => (await store.read({ id, owner: "o" }))?.stage.phase === phase);
       return (await store.read({ id, owner: "o" })) as TaskSnapshot;
     };
     const rows = async () => (await store.list({ namespace: "n", owner: "o", limit: 1_000 })).rows;
-    return { store, clock, advance, draft, create, rows, until, settled: inPhase("settled"), waiting: inPhase("input_required"), resultText };
+    return {
+      store,
+      clock,
+      advance,
+      draft,
+      create,
+      rows,
+      until,
+      settled: inPhase("settled"),
+      waiting: inPhase("input_required"),
+      resultText,
+    };
   }
 }
 
@@ -552,12 +659,14 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
 }
 
 function taskOf(created: Created | undefined): TaskSnapshot {
-  if (created?.kind !== "created" && created?.kind !== "existing") throw new Error(`No task: ${JSON.stringify(created)}`);
+  if (created?.kind !== "created" && created?.kind !== "existing")
+    throw new Error(`No task: ${JSON.stringify(created)}`);
   return created.task;
 }
 
 function resultText(task: TaskSnapshot): string {
-  if (task.stage.phase !== "settled" || task.stage.outcome.kind !== "result") throw new Error(`No result: ${JSON.stringify(task.stage)}`);
+  if (task.stage.phase !== "settled" || task.stage.outcome.kind !== "result")
+    throw new Error(`No result: ${JSON.stringify(task.stage)}`);
   return (JSON.parse(task.stage.outcome.result) as { content: { text: string }[] }).content[0]?.text ?? "";
 }
 
@@ -573,11 +682,13 @@ async function take(feed: AsyncIterable<TaskFeedMessage> | null, limit: number):
 }
 
 /** A task that went before its index had heard of it counts as a reservation. */
-const collected = (reports: readonly SweepReport[]): number => reports.reduce((sum, { removed, dropped }) => sum + removed + dropped, 0);
+const collected = (reports: readonly SweepReport[]): number =>
+  reports.reduce((sum, { removed, dropped }) => sum + removed + dropped, 0);
 
 const nameOf = (message: TaskFeedMessage): string => (message.kind === "event" ? message.entry.event : message.kind);
 
-const seqs = (messages: readonly TaskFeedMessage[]): number[] => messages.flatMap((message) => (message.kind === "event" ? [message.entry.seq] : []));
+const seqs = (messages: readonly TaskFeedMessage[]): number[] =>
+  messages.flatMap((message) => (message.kind === "event" ? [message.entry.seq] : []));
 
 const range = (from: number, count: number): number[] => Array.from({ length: count }, (_, n) => from + n);
 

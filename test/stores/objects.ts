@@ -31,9 +31,20 @@ export async function storedIn(stub: DurableObjectStub) {
   return runInDurableObject(stub, async (_, { storage }) => {
     const tables = storage.sql.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
     const own = tables.map(({ name }) => name).filter((name) => !name.startsWith("_cf"));
-    const rows = Object.fromEntries(own.map((name) => [name, storage.sql.exec(`SELECT * FROM ${name}`).toArray()]));
+    const rows = Object.fromEntries(
+      own.map((name) => [name, storage.sql.exec(`SELECT * FROM ${name}`).toArray().map(legible)]),
+    );
     return { rows, keys: [...storage.kv.list()].length, alarm: await storage.getAlarm() };
   });
 }
+
+/** Bytes as text, one character each: quick to compare. */
+const legible = (row: Record<string, SqlStorageValue>) =>
+  Object.fromEntries(
+    Object.entries(row).map(([name, cell]) => [
+      name,
+      cell instanceof ArrayBuffer ? new TextDecoder("latin1").decode(cell) : cell,
+    ]),
+  );
 
 export const NOTHING = { rows: {}, keys: 0, alarm: null };

@@ -3,7 +3,10 @@ import type { TaskContext } from "../../src/tool/context";
 import { createRegistry } from "../../src/tool/registry";
 
 const input = { type: "object" } as const;
-type Run = (args: Readonly<Record<string, unknown>>, task: TaskContext) => Promise<Returned<undefined>> | Returned<undefined>;
+type Run = (
+  args: Readonly<Record<string, unknown>>,
+  task: TaskContext,
+) => Promise<Returned<undefined>> | Returned<undefined>;
 const tool = (name: string, run: Run) =>
   defineTool({ name, description: name, input, task: "optional", asks: ["form"], run });
 
@@ -14,7 +17,13 @@ export const registry = createRegistry([
   tool("refuse", () => {
     throw new ToolError("It is refused.");
   }),
-  tool("hang", (_, task) => new Promise((_resolve, reject) => task.signal.addEventListener("abort", () => reject(task.signal.reason as Error)))),
+  tool(
+    "hang",
+    (_, task) =>
+      new Promise((_resolve, reject) =>
+        task.signal.addEventListener("abort", () => reject(task.signal.reason as Error)),
+      ),
+  ),
   tool("nap", async (args, task) => {
     await task.sleep((args as { until: number }).until);
     return "rested";

@@ -71,7 +71,12 @@ export type SendOptions = {
 /** The whole app over the memory store. */
 export async function serve(
   tools: readonly AnyTool[],
-  over: { config?: Partial<Omit<Config, "limits">>; limits?: Partial<Config["limits"]>; owners?: readonly string[]; deps?: Partial<AppDeps> } = {},
+  over: {
+    config?: Partial<Omit<Config, "limits">>;
+    limits?: Partial<Config["limits"]>;
+    owners?: readonly string[];
+    deps?: Partial<AppDeps>;
+  } = {},
 ): Promise<Served> {
   let shift = 0;
   const clock = (): number => Date.now() + shift;
@@ -149,7 +154,10 @@ export async function* events(response: Response): AsyncGenerator<Wire> {
     for (let end = buffered.indexOf("\n\n"); end >= 0; end = buffered.indexOf("\n\n")) {
       const block = buffered.slice(0, end);
       buffered = buffered.slice(end + 2);
-      const data = block.split("\n").filter((line) => line.startsWith("data:")).map((line) => line.slice(5).trimStart());
+      const data = block
+        .split("\n")
+        .filter((line) => line.startsWith("data:"))
+        .map((line) => line.slice(5).trimStart());
       if (data.length > 0) yield JSON.parse(data.join("\n"));
     }
   }

@@ -28,9 +28,19 @@ export function movableClock(): { now: () => number; advance: (ms: number) => vo
   return { now: () => Date.now() + offset, advance: (ms) => void (offset += ms) };
 }
 
-export const someone = (subject: string): Principal => ({ kind: "identified", issuer: "test", subject, scopes: ["client"], expiresAt: null });
+export const someone = (subject: string): Principal => ({
+  kind: "identified",
+  issuer: "test",
+  subject,
+  scopes: ["client"],
+  expiresAt: null,
+});
 
-export const everything = { revision: "test", capabilities: { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} }, principal: null };
+export const everything = {
+  revision: "test",
+  capabilities: { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} },
+  principal: null,
+};
 
 /** The real service over the real memory store: what the protocols stand on. */
 export function memoryService(tools: readonly AnyTool[], over: Partial<Limits> = {}) {
@@ -54,20 +64,36 @@ export function memoryService(tools: readonly AnyTool[], over: Partial<Limits> =
     tasks,
     owner,
     lines,
-    start: async (name: string, args: Record<string, never | unknown> = {}, more: object = {}): Promise<TaskSnapshot> => {
+    start: async (
+      name: string,
+      args: Record<string, never | unknown> = {},
+      more: object = {},
+    ): Promise<TaskSnapshot> => {
       const tool = registry.get(name);
       if (!tool) throw new Error(`no tool ${name}`);
-      return (await tasks.start({ principal: owner, tool, arguments: args as never, client: everything, origin: "test", ...more })).task;
+      return (
+        await tasks.start({
+          principal: owner,
+          tool,
+          arguments: args as never,
+          client: everything,
+          origin: "test",
+          ...more,
+        })
+      ).task;
     },
     /** Settled, or waiting for input. */
-    rest: (id: string, signal: AbortSignal = AbortSignal.timeout(20_000)): Promise<TaskSnapshot> => tasks.settle(owner, id, { signal }),
+    rest: (id: string, signal: AbortSignal = AbortSignal.timeout(20_000)): Promise<TaskSnapshot> =>
+      tasks.settle(owner, id, { signal }),
   };
 }
 
 /** The result a settled task holds, parsed. */
 export function resultOf(task: TaskSnapshot): unknown {
-  if (task.stage.phase !== "settled" || task.stage.outcome.kind !== "result") throw new Error(`no result: ${JSON.stringify(task.stage)}`);
+  if (task.stage.phase !== "settled" || task.stage.outcome.kind !== "result")
+    throw new Error(`no result: ${JSON.stringify(task.stage)}`);
   return JSON.parse(task.stage.outcome.result);
 }
 
-export const textOf = (task: TaskSnapshot): string => (resultOf(task) as { content: { text: string }[] }).content[0]?.text ?? "";
+export const textOf = (task: TaskSnapshot): string =>
+  (resultOf(task) as { content: { text: string }[] }).content[0]?.text ?? "";

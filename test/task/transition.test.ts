@@ -6,7 +6,8 @@ import { draft } from "../support/task";
 
 const result = { kind: "result", result: '{"content":[]}', isError: false } as const;
 const giveUp = { kind: "error", error: { code: -32603, message: "It failed." } } as const;
-const form = (message: string) => ({ method: "elicitation/create", params: { mode: "form", message, requestedSchema: { type: "object" } } }) as const;
+const form = (message: string) =>
+  ({ method: "elicitation/create", params: { mode: "form", message, requestedSchema: { type: "object" } } }) as const;
 
 const question = fc.record({
   authorKey: fc.constantFrom("confirm", "confirm-2", "name", "__proto__"),
@@ -22,10 +23,30 @@ const minTtlMs = fc.constant(5_000);
 const event: fc.Arbitrary<TaskEvent> = fc.oneof(
   fc.record({ type: fc.constant("started" as const), at }),
   fc.record({ type: fc.constant("restarted" as const), at, maxRestarts: fc.constant(2), minTtlMs }),
-  fc.record({ type: fc.constant("progressed" as const), at, progress: fc.record({ progress: fc.integer({ min: 0, max: 3 }) }) }),
-  fc.record({ type: fc.constant("stepped" as const), at, key: fc.constantFrom("a", "b", "__proto__"), value: fc.constantFrom("1", "2") }),
-  fc.record({ type: fc.constant("asked" as const), at, questions: fc.array(question, { maxLength: 3 }), ttlMs: fc.constant(100_000) }),
-  fc.record({ type: fc.constant("slept" as const), at, ordinal: fc.integer({ min: 0, max: 3 }), until: at, ttlMs: fc.constant(100_000) }),
+  fc.record({
+    type: fc.constant("progressed" as const),
+    at,
+    progress: fc.record({ progress: fc.integer({ min: 0, max: 3 }) }),
+  }),
+  fc.record({
+    type: fc.constant("stepped" as const),
+    at,
+    key: fc.constantFrom("a", "b", "__proto__"),
+    value: fc.constantFrom("1", "2"),
+  }),
+  fc.record({
+    type: fc.constant("asked" as const),
+    at,
+    questions: fc.array(question, { maxLength: 3 }),
+    ttlMs: fc.constant(100_000),
+  }),
+  fc.record({
+    type: fc.constant("slept" as const),
+    at,
+    ordinal: fc.integer({ min: 0, max: 3 }),
+    until: at,
+    ttlMs: fc.constant(100_000),
+  }),
   fc.record({
     type: fc.constant("answered" as const),
     at,
@@ -33,19 +54,42 @@ const event: fc.Arbitrary<TaskEvent> = fc.oneof(
     refused: fc.dictionary(keys, fc.constant("v must be text.")),
   }),
   fc.record({ type: fc.constant("questions_lapsed" as const), at }),
-  fc.record({ type: fc.constant("attempt_failed" as const), at, retryAt: fc.option(at), statusMessage: fc.constant("No."), giveUp: fc.constant(giveUp), minTtlMs }),
-  fc.record({ type: fc.constant("settled" as const), at, outcome: fc.constant(result), statusMessage: fc.constant(null), minTtlMs }),
+  fc.record({
+    type: fc.constant("attempt_failed" as const),
+    at,
+    retryAt: fc.option(at),
+    statusMessage: fc.constant("No."),
+    giveUp: fc.constant(giveUp),
+    minTtlMs,
+  }),
+  fc.record({
+    type: fc.constant("settled" as const),
+    at,
+    outcome: fc.constant(result),
+    statusMessage: fc.constant(null),
+    minTtlMs,
+  }),
   fc.record({ type: fc.constant("cancelled" as const), at, minTtlMs }),
   fc.record({ type: fc.constant("expired" as const), at }),
 );
 
 /** Long lives: the events that end a task are rare. */
-const life = fc.array(fc.oneof({ weight: 12, arbitrary: event.filter(({ type }) => !["settled", "cancelled", "expired"].includes(type)) }, { weight: 1, arbitrary: event }, { weight: 5, arbitrary: at.map((time): TaskEvent => ({ type: "started", at: time })) }), { maxLength: 60 });
+const life = fc.array(
+  fc.oneof(
+    { weight: 12, arbitrary: event.filter(({ type }) => !["settled", "cancelled", "expired"].includes(type)) },
+    { weight: 1, arbitrary: event },
+    { weight: 5, arbitrary: at.map((time): TaskEvent => ({ type: "started", at: time })) },
+  ),
+  { maxLength: 60 },
+);
 
 const born = (over = {}) => createTask(draft(over)).task;
 
 /** Applies events and hands every step to the check. */
-function live(events: readonly TaskEvent[], check: (before: Task, event: TaskEvent, after: ReturnType<typeof transition>) => void): Task {
+function live(
+  events: readonly TaskEvent[],
+  check: (before: Task, event: TaskEvent, after: ReturnType<typeof transition>) => void,
+): Task {
   let task = born();
   for (const happened of events) {
     const after = transition(task, happened);
@@ -70,7 +114,10 @@ describe("transition, over random lives", () => {
   it("is final once settled", () => {
     fc.assert(
       fc.property(life, life, (events, more) => {
-        const settled = transition(live(events, () => {}), { type: "cancelled", at: 0, minTtlMs: 0 }).task;
+        const settled = transition(
+          live(events, () => {}),
+          { type: "cancelled", at: 0, minTtlMs: 0 },
+        ).task;
         expect(settled.stage.phase).toBe("settled");
         for (const late of more) expect(transition(settled, late)).toEqual({ task: settled, effects: [] });
         for (const late of more) expect(transition(settled, late).task).toBe(settled);
@@ -97,7 +144,8 @@ describe("transition, over random lives", () => {
         live(events, (before, happened, { task, effects }) => {
           const logged = effects.flatMap((effect) => (effect.type === "log" ? [effect.entry] : []));
           expect(logged.length).toBe(task === before ? 0 : 1);
-          for (const entry of logged) expect(entry).toMatchObject({ event: happened.type, seq: task.version, phase: task.stage.phase });
+          for (const entry of logged)
+            expect(entry).toMatchObject({ event: happened.type, seq: task.version, phase: task.stage.phase });
           entries.push(...logged);
           expect(task.updatedAt).toBeGreaterThanOrEqual(before.updatedAt);
           expect(task.statusAt).toBeGreaterThanOrEqual(before.statusAt);
@@ -134,7 +182,8 @@ describe("transition, over random lives", () => {
     fc.assert(
       fc.property(life, (events) => {
         live(events, (before, _, { task, effects }) => {
-          if (task.stage.phase !== "settled") expect(task.stage.phase === "input_required").toBe(outstanding(task).length > 0);
+          if (task.stage.phase !== "settled")
+            expect(task.stage.phase === "input_required").toBe(outstanding(task).length > 0);
           const kinds = effects.map(({ type }) => type);
           const isRunning = (one: Task) => one.stage.phase === "working" && one.stage.activity.kind === "running";
           expect(kinds.includes("start")).toBe(isRunning(task) && !isRunning(before));
@@ -163,15 +212,30 @@ describe("transition, over random lives", () => {
 type Place = "submitted" | "running" | "due" | "sleeping" | "backing_off" | "input_required" | "settled";
 
 const running = () => transition(born(), { type: "started", at: 1_100 }).task;
-const asked = () => transition(running(), { type: "asked", at: 1_200, ttlMs: 100_000, questions: [{ authorKey: "k", occurrence: 1, request: form("Sure?"), deadline: 9_000 }] }).task;
+const asked = () =>
+  transition(running(), {
+    type: "asked",
+    at: 1_200,
+    ttlMs: 100_000,
+    questions: [{ authorKey: "k", occurrence: 1, request: form("Sure?"), deadline: 9_000 }],
+  }).task;
 const places: Record<Place, () => Task> = {
   submitted: born,
   running,
   due: () => transition(running(), { type: "restarted", at: 1_200, maxRestarts: 9, minTtlMs: 0 }).task,
   sleeping: () => transition(running(), { type: "slept", at: 1_200, ordinal: 0, until: 8_000, ttlMs: 100_000 }).task,
-  backing_off: () => transition(running(), { type: "attempt_failed", at: 1_200, retryAt: 8_000, statusMessage: "No.", giveUp, minTtlMs: 0 }).task,
+  backing_off: () =>
+    transition(running(), {
+      type: "attempt_failed",
+      at: 1_200,
+      retryAt: 8_000,
+      statusMessage: "No.",
+      giveUp,
+      minTtlMs: 0,
+    }).task,
   input_required: asked,
-  settled: () => transition(running(), { type: "settled", at: 1_200, outcome: result, statusMessage: null, minTtlMs: 0 }).task,
+  settled: () =>
+    transition(running(), { type: "settled", at: 1_200, outcome: result, statusMessage: null, minTtlMs: 0 }).task,
 };
 
 const late = 10_000;
@@ -180,7 +244,12 @@ const sample: Record<TaskEvent["type"], TaskEvent> = {
   restarted: { type: "restarted", at: late, maxRestarts: 9, minTtlMs: 0 },
   progressed: { type: "progressed", at: late, progress: { message: "half" } },
   stepped: { type: "stepped", at: late, key: "s", value: "1" },
-  asked: { type: "asked", at: late, ttlMs: 100_000, questions: [{ authorKey: "new", occurrence: 1, request: form("New?"), deadline: 20_000 }] },
+  asked: {
+    type: "asked",
+    at: late,
+    ttlMs: 100_000,
+    questions: [{ authorKey: "new", occurrence: 1, request: form("New?"), deadline: 20_000 }],
+  },
   slept: { type: "slept", at: late, ordinal: 5, until: 20_000, ttlMs: 100_000 },
   answered: { type: "answered", at: late, answers: { k: '{"action":"decline"}' }, refused: {} },
   questions_lapsed: { type: "questions_lapsed", at: late },
@@ -202,7 +271,11 @@ const leadsTo: Partial<Record<TaskEvent["type"], Partial<Record<Place, string>>>
   questions_lapsed: { input_required: "due" },
   attempt_failed: { running: "backing_off" },
 };
-const everywhereAlive = Object.fromEntries(Object.keys(places).filter((place) => place !== "settled").map((place) => [place, "settled"]));
+const everywhereAlive = Object.fromEntries(
+  Object.keys(places)
+    .filter((place) => place !== "settled")
+    .map((place) => [place, "settled"]),
+);
 for (const type of ["settled", "cancelled", "expired"] as const) leadsTo[type] = everywhereAlive;
 
 describe("transition, every event in every phase", () => {
@@ -231,7 +304,12 @@ describe("transition, every event in every phase", () => {
 
 describe("transition, what the rules promise", () => {
   it("stays with the questions until the last is answered", () => {
-    const two = ["a", "b"].map((authorKey) => ({ authorKey, occurrence: 1, request: form(authorKey), deadline: 9_000 }));
+    const two = ["a", "b"].map((authorKey) => ({
+      authorKey,
+      occurrence: 1,
+      request: form(authorKey),
+      deadline: 9_000,
+    }));
     const waiting = transition(running(), { type: "asked", at: 1_200, ttlMs: 100_000, questions: two }).task;
     const half = transition(waiting, { type: "answered", at: 1_300, answers: { a: "{}" }, refused: {} }).task;
     expect([half.stage.phase, outstanding(half).map(({ key }) => key)]).toEqual(["input_required", ["b"]]);
@@ -240,12 +318,22 @@ describe("transition, what the rules promise", () => {
   });
 
   it("retires the key of an unusable answer and asks again under a new one, saying why", () => {
-    const again = transition(asked(), { type: "answered", at: 1_300, answers: {}, refused: { k: "v must be text." } }).task;
+    const again = transition(asked(), {
+      type: "answered",
+      at: 1_300,
+      answers: {},
+      refused: { k: "v must be text." },
+    }).task;
     const [retired, open] = again.questions;
     expect(retired).toMatchObject({ key: "k", state: { kind: "retired", reason: "v must be text." } });
     expect(open).toMatchObject({ key: "k-2", authorKey: "k", occurrence: 1, state: { kind: "open" } });
     expect(open?.request.params["message"]).toMatch(/^Sure\?\n\n.*v must be text\.$/);
-    const third = transition(again, { type: "answered", at: 1_400, answers: { k: "{}" }, refused: { "k-2": "still wrong." } }).task;
+    const third = transition(again, {
+      type: "answered",
+      at: 1_400,
+      answers: { k: "{}" },
+      refused: { "k-2": "still wrong." },
+    }).task;
     expect(outstanding(third).map(({ key }) => key)).toEqual(["k-3"]);
     expect(outstanding(third)[0]?.request.params["message"]).toMatch(/^Sure\?\n\n[^\n]*still wrong\.$/);
   });
@@ -267,7 +355,8 @@ describe("transition, what the rules promise", () => {
   });
 
   it("leaves time to fetch after settling, and never shortens the ttl", () => {
-    const settleAt = (at: number) => transition(running(), { type: "settled", at, outcome: result, statusMessage: null, minTtlMs: 60_000 }).task;
+    const settleAt = (at: number) =>
+      transition(running(), { type: "settled", at, outcome: result, statusMessage: null, minTtlMs: 60_000 }).task;
     expect(settleAt(2_000).ttlMs).toBe(100_000);
     expect(settleAt(100_999).ttlMs).toBe(100_999 - 1_000 + 60_000);
   });
@@ -277,12 +366,23 @@ describe("transition, what the rules promise", () => {
     expect(failed.attempts).toBe(1);
     const back = transition(failed, { type: "started", at: 8_000 }).task;
     expect(transition(back, { type: "stepped", at: 8_100, key: "s", value: "1" }).task.attempts).toBe(0);
-    const gaveUp = transition(back, { type: "attempt_failed", at: 8_100, retryAt: null, statusMessage: "No.", giveUp, minTtlMs: 0 }).task;
+    const gaveUp = transition(back, {
+      type: "attempt_failed",
+      at: 8_100,
+      retryAt: null,
+      statusMessage: "No.",
+      giveUp,
+      minTtlMs: 0,
+    }).task;
     expect(gaveUp).toMatchObject({ attempts: 2, statusMessage: "No.", stage: { phase: "settled", outcome: giveUp } });
   });
 
   it("counts restarts of the platform apart, and gives up past their cap", () => {
-    const again = (task: Task) => transition(transition(task, { type: "restarted", at: 2_000, maxRestarts: 1, minTtlMs: 0 }).task, { type: "started", at: 2_000 }).task;
+    const again = (task: Task) =>
+      transition(transition(task, { type: "restarted", at: 2_000, maxRestarts: 1, minTtlMs: 0 }).task, {
+        type: "started",
+        at: 2_000,
+      }).task;
     const once = again(running());
     expect([once.restarts, once.attempts]).toEqual([1, 0]);
     const { task } = transition(once, { type: "restarted", at: 3_000, maxRestarts: 1, minTtlMs: 0 });
@@ -292,7 +392,13 @@ describe("transition, what the rules promise", () => {
 
   it("ends the n-th sleep when it was first told, whatever a repeated run asks for", () => {
     const slept = places.sleeping();
-    const again = transition(transition(slept, { type: "started", at: 8_000 }).task, { type: "slept", at: 8_100, ordinal: 0, until: 99_000, ttlMs: 100_000 }).task;
+    const again = transition(transition(slept, { type: "started", at: 8_000 }).task, {
+      type: "slept",
+      at: 8_100,
+      ordinal: 0,
+      until: 99_000,
+      ttlMs: 100_000,
+    }).task;
     expect(again.sleeps).toEqual([8_000]);
     expect(again.stage).toEqual({ phase: "working", activity: { kind: "sleeping", until: 8_000 } });
   });

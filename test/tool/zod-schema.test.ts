@@ -23,7 +23,7 @@ describe("the message for the first field that does not fit a zod schema", () =>
     [z.number().lt(1), 1, "arguments.a must be less than 1."],
     [z.number().multipleOf(5), 1, "arguments.a must be a multiple of 5."],
     [z.string().min(2), "x", "arguments.a must be at least 2 characters long."],
-    [z.array(z.string()).max(1), ["x", "y"], "arguments.a must have at most 1 items."],
+    [z.array(z.string()).max(1), ["x", "y"], "arguments.a must have at most 1 item."],
     [z.url(), "x", "arguments.a must be a valid url."],
     [z.string().regex(/^x/), "y", 'arguments.a must match "/^x/".'],
     [z.strictObject({ b: z.string() }), { b: "x", c: 1 }, 'arguments.a does not know "c".'],

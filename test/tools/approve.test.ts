@@ -79,7 +79,7 @@ describe("request_approval", () => {
     const tool = createRegistry([approve]).get("request_approval");
     expect(tool?.parseArguments({ action: "  " })).toEqual({
       ok: false,
-      message: "arguments.action must be at least 1 characters long.",
+      message: "arguments.action must be at least 1 character long.",
     });
   });
 });

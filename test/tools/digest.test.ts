@@ -172,7 +172,7 @@ describe("digest_download", () => {
     ["its strong ETag", { etag: '"v1"' }, { etag: '"v2"' }],
     ["its weak ETag", { etag: 'W/"v1"' }, { etag: 'W/"v2"' }],
     ["its date", { etag: null, lastModified: DATE }, { lastModified: "Wed, 03 Jan 2029 00:00:00 GMT" }],
-    ["its size", { etag: null }, { file: bytesOf(2999) }],
+    ["its size", { etag: null }, { file: bytesOf(3500) }],
     ["its size, to less than was read", { etag: null }, { file: bytesOf(500) }],
   ];
   it.each(changes)("fails when the file changed between pieces, seen by %s", async (_, options, change) => {
@@ -256,6 +256,9 @@ describe("digest_download", () => {
       retry: true,
     });
     expect(task.steps.size).toBe(0);
+
+    const unsized = serve({ file: bytesOf(2500), ranges: false, tellsTotal: false, bodyLimit: 1500 });
+    expect(await rejection(run(unsized.task))).toMatchObject({ message: "The download broke off after 1500 bytes." });
   });
 
   it("refuses a file of too many pieces before reading it, and says what would help", async () => {
@@ -278,6 +281,29 @@ describe("digest_download", () => {
     });
     await expect(run(task)).rejects.toThrow("cancelled");
     expect(server.requests).toHaveLength(2);
+  });
+
+  it("tells an abort in the middle of a body from a broken connection", async () => {
+    for (const status of [200, 206]) {
+      const { server, task } = serve({ file: bytesOf(10) });
+      const breaking: UnderlyingSource = {
+        pull: (controller) => {
+          task.abort.abort(new Error("cancelled"));
+          controller.error(new TypeError("terminated"));
+        },
+      };
+      const body = new ReadableStream(breaking, { highWaterMark: 0 });
+      server.intercept = () => new Response(body, { status, headers: { "content-range": "bytes 0-9/10" } });
+      await expect(run(task)).rejects.toThrow("cancelled");
+    }
+  });
+
+  it("passes the refusal of a URL on at once", async () => {
+    const { server, task } = serve({ file: bytesOf(10) });
+    const refusal = new ToolError("The URL leads to localhost.");
+    server.intercept = () => refusal;
+    expect(await rejection(run(task))).toBe(refusal);
+    expect(server.requests).toHaveLength(1);
   });
 
   it("lists the pieces only when asked", async () => {

@@ -34,7 +34,8 @@ type ToolCall = {
 export async function callTool(call: Call): Promise<Answer> {
   const params = readParams(call, CallToolParams);
   const tool = call.deps.registry.get(params.name);
-  if (!tool) throw new TaskError("unknown_tool", `There is no tool named ${JSON.stringify(params.name.slice(0, 128))} here.`);
+  if (!tool)
+    throw new TaskError("unknown_tool", `There is no tool named ${JSON.stringify(params.name.slice(0, 128))} here.`);
   const args = params.arguments ?? {};
   checkParamHeaders(call.headers, tool, args);
   const idempotencyKey = idempotencyKeyOf(call, params._meta);
@@ -79,7 +80,11 @@ async function carryOut(toolCall: ToolCall, exchange: Exchange): Promise<JsonTex
         deadline.lift();
         return await holdTask(toolCall, exchange, prepared.prepared);
       case "inline":
-        return await toAnswer(toolCall, "run", await callInline({ ...inline, prepared: prepared.prepared, answers: rounds.run }));
+        return await toAnswer(
+          toolCall,
+          "run",
+          await callInline({ ...inline, prepared: prepared.prepared, answers: rounds.run }),
+        );
     }
   } catch (thrown) {
     if (!deadline.passed()) throw thrown;
@@ -113,7 +118,9 @@ async function holdTask(toolCall: ToolCall, exchange: Exchange, prepared: unknow
   const { outcome } = ended.stage;
   const error = errorOf(outcome);
   if (error) throw toThrown(error);
-  return outcome.kind === "result" ? toResult("complete", JSON.parse(outcome.result) as ToolResult) : toolError("The call was cancelled.");
+  return outcome.kind === "result"
+    ? toResult("complete", JSON.parse(outcome.result) as ToolResult)
+    : toolError("The call was cancelled.");
 }
 
 function start({ call, tool, arguments: args, idempotencyKey }: ToolCall, prepared: unknown) {
@@ -151,7 +158,11 @@ async function inputRequired(
   return toResult("input_required", { inputRequests: toInputRequests(questions), requestState });
 }
 
-function inlineRequest({ call, params, arguments: args, tool }: ToolCall, exchange: Exchange, signal: AbortSignal): Omit<InlineRequest, "answers"> {
+function inlineRequest(
+  { call, params, arguments: args, tool }: ToolCall,
+  exchange: Exchange,
+  signal: AbortSignal,
+): Omit<InlineRequest, "answers"> {
   const { config, clock, fetch, log } = call.deps;
   const { name } = tool.tool;
   const report = reportTo(exchange, params._meta, name);
@@ -186,7 +197,8 @@ function timeLimit(ms: number, client: AbortSignal) {
   };
 }
 
-const toolError = (text: string): JsonText => toResult("complete", { content: [{ type: "text", text }], isError: true });
+const toolError = (text: string): JsonText =>
+  toResult("complete", { content: [{ type: "text", text }], isError: true });
 
 const toThrown = ({ code, message, data }: RpcError): JsonRpcError =>
   new JsonRpcError(200, code, message, data === undefined ? {} : { data: JSON.parse(data) as unknown });

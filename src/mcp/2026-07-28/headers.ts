@@ -18,7 +18,8 @@ const named: Readonly<Record<string, string>> = {
 export function checkMirrors(headers: Headers, { method, params }: JsonRpcRequest): void {
   if (headers.get("mcp-protocol-version") === null) throw mismatch("The MCP-Protocol-Version header is missing.");
   // Mcp-Method is compared as it is: method names need no Base64.
-  if (plain(headers, "Mcp-Method") !== method) throw mismatch("The Mcp-Method header is missing, or does not name the method of the body.");
+  if (plain(headers, "Mcp-Method") !== method)
+    throw mismatch("The Mcp-Method header is missing, or does not name the method of the body.");
   const member = Object.hasOwn(named, method) ? named[method] : undefined;
   if (member === undefined) return;
   const name = decoded(headers, "Mcp-Name");
@@ -42,12 +43,15 @@ export function checkParamHeaders(headers: Headers, tool: RegisteredTool, args: 
 
 /** Numbers are compared as numbers: 42 is 42.0. */
 const mirrors = (header: string, value: string | number | boolean): boolean =>
-  typeof value === "number" ? /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(header) && Number(header) === value : header === String(value);
+  typeof value === "number"
+    ? /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(header) && Number(header) === value
+    : header === String(value);
 
 function valueAt(args: JsonObject, path: readonly string[]): Json | undefined {
   let value: Json | undefined = args;
   for (const key of path) {
-    if (typeof value !== "object" || value === null || Array.isArray(value) || !Object.hasOwn(value, key)) return undefined;
+    if (typeof value !== "object" || value === null || Array.isArray(value) || !Object.hasOwn(value, key))
+      return undefined;
     value = (value as JsonObject)[key];
   }
   return value;
@@ -56,7 +60,8 @@ function valueAt(args: JsonObject, path: readonly string[]): Json | undefined {
 /** The value without the optional whitespace round it (RFC 9110 §5.5), which some platforms leave there. */
 function plain(headers: Headers, name: string): string | null {
   const value = headers.get(name)?.replace(/^[ \t]+|[ \t]+$/g, "") ?? null;
-  if (value !== null && !/^[\t\x20-\x7e]*$/.test(value)) throw mismatch(`The ${name} header has characters that a header may not have.`);
+  if (value !== null && !/^[\t\x20-\x7e]*$/.test(value))
+    throw mismatch(`The ${name} header has characters that a header may not have.`);
   return value;
 }
 

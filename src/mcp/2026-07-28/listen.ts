@@ -18,7 +18,8 @@ export async function listen(call: Call): Promise<Conversation> {
   if (isObject(wish) && Object.hasOwn(wish, "taskIds")) requireTasks(call.capabilities, "Listening to tasks");
   const { notifications } = readParams(call, ListenParams);
   const asked = notifications.taskIds ?? [];
-  if (asked.length > MAX_TASK_IDS) throw new TaskError("invalid", `params.notifications.taskIds may name at most ${MAX_TASK_IDS} tasks.`);
+  if (asked.length > MAX_TASK_IDS)
+    throw new TaskError("invalid", `params.notifications.taskIds may name at most ${MAX_TASK_IDS} tasks.`);
   // Tasks that are missing or somebody else's are left out without a word.
   const taskIds = asked.length === 0 ? [] : await call.deps.tasks.readable(call.principal, asked);
   const granted: Granted = {
@@ -39,7 +40,11 @@ async function converse(call: Call, granted: Granted, exchange: Exchange): Promi
       "notifications/subscriptions/acknowledged",
       JSON.stringify({ notifications: granted, _meta: subscriptionMeta(id) }),
     );
-    await Promise.all([acknowledged, tellTasks(call, granted, exchange, signal), tellToolList(call, granted, exchange, signal)]);
+    await Promise.all([
+      acknowledged,
+      tellTasks(call, granted, exchange, signal),
+      tellToolList(call, granted, exchange, signal),
+    ]);
   } finally {
     if (expiry !== undefined) clearTimeout(expiry);
     // One source may have failed while another still runs.
@@ -48,7 +53,12 @@ async function converse(call: Call, granted: Granted, exchange: Exchange): Promi
   return toResult("complete", { _meta: subscriptionMeta(id) });
 }
 
-async function tellTasks({ id, principal, deps }: Call, { taskIds }: Granted, exchange: Exchange, signal: AbortSignal): Promise<void> {
+async function tellTasks(
+  { id, principal, deps }: Call,
+  { taskIds }: Granted,
+  exchange: Exchange,
+  signal: AbortSignal,
+): Promise<void> {
   if (!taskIds) return;
   for await (const { kind, task } of deps.tasks.follow(principal, taskIds, signal)) {
     if (signal.aborted) return;
@@ -58,7 +68,12 @@ async function tellTasks({ id, principal, deps }: Call, { taskIds }: Granted, ex
   }
 }
 
-async function tellToolList({ id, deps }: Call, { toolsListChanged }: Granted, exchange: Exchange, signal: AbortSignal): Promise<void> {
+async function tellToolList(
+  { id, deps }: Call,
+  { toolsListChanged }: Granted,
+  exchange: Exchange,
+  signal: AbortSignal,
+): Promise<void> {
   if (!toolsListChanged || !deps.toolListChanges) return;
   const params = JSON.stringify({ _meta: subscriptionMeta(id) });
   for await (const _ of deps.toolListChanges(signal)) {
@@ -68,7 +83,11 @@ async function tellToolList({ id, deps }: Call, { toolsListChanged }: Granted, e
 }
 
 /** A stream must not outlive the credential it was opened with. */
-function endAt(expiresAt: number | null, { deps }: Call, ending: AbortController): ReturnType<typeof setTimeout> | undefined {
+function endAt(
+  expiresAt: number | null,
+  { deps }: Call,
+  ending: AbortController,
+): ReturnType<typeof setTimeout> | undefined {
   if (expiresAt === null) return undefined;
   // Timers hold 2^31 - 1 ms; no stream lasts the 24 days that this is.
   return setTimeout(() => ending.abort(), Math.min(Math.max(0, expiresAt - deps.clock()), 2 ** 31 - 1));

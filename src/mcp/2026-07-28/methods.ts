@@ -31,5 +31,14 @@ async function serve({ request, headers, principal, unsafeNumbers }: Inbound, de
   if (!run) throw new JsonRpcError(404, METHOD_NOT_FOUND, "There is no such method in MCP 2026-07-28 on this server.");
   const meta = params["_meta"];
   const declared = isObject(meta) ? meta[CLIENT_CAPABILITIES] : undefined;
-  return run({ id, method, params, headers, principal, unsafeNumbers, capabilities: isObject(declared) ? declared : {}, deps });
+  return run({
+    id,
+    method,
+    params,
+    headers,
+    principal,
+    unsafeNumbers,
+    capabilities: isObject(declared) ? declared : {},
+    deps,
+  });
 }

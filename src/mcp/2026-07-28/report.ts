@@ -30,12 +30,22 @@ export function reportTo(exchange: Exchange, meta: RequestMeta, toolName: string
       const value = progress ?? Math.max(0, last) + 1;
       if (!(value > last) || !Number.isFinite(value)) return;
       last = value;
-      say("notifications/progress", { progressToken, progress: value, total: progress === undefined ? undefined : total, message });
+      say("notifications/progress", {
+        progressToken,
+        progress: value,
+        total: progress === undefined ? undefined : total,
+        message,
+      });
     },
     onLog(level, message, data) {
       // No level asked for means none is sent (logging §Per-request log level).
-      if (wanted === undefined || LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(wanted) || unsent >= MAX_UNSENT) return;
-      say("notifications/message", { level, logger: toolName, data: data === undefined ? message : { ...data, message } });
+      if (wanted === undefined || LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(wanted) || unsent >= MAX_UNSENT)
+        return;
+      say("notifications/message", {
+        level,
+        logger: toolName,
+        data: data === undefined ? message : { ...data, message },
+      });
     },
   };
 }

@@ -29,7 +29,10 @@ export async function openRounds(call: Call, params: CallToolParams): Promise<Ro
   if (params.requestState === undefined) return { prepare: given, run: given, task: given };
   const state = await call.deps.sealer.open(PURPOSE, params.requestState, boundTo(call));
   if (state === null || state["digest"] !== (await digestOf(call, params))) {
-    throw new TaskError("invalid", "The requestState is not valid for this call, or has expired; make the call again without it.");
+    throw new TaskError(
+      "invalid",
+      "The requestState is not valid for this call, or has expired; make the call again without it.",
+    );
   }
   const of = (asker: Asker): Answers => {
     // What an earlier round settled stays settled.
@@ -40,9 +43,17 @@ export async function openRounds(call: Call, params: CallToolParams): Promise<Ro
 }
 
 /** The state the client brings back: only for this caller, this call and this hour (MRTR §Server Requirements). */
-export async function sealRounds(call: Call, params: CallToolParams, asker: Asker, answered: Partial<Rounds>): Promise<string> {
+export async function sealRounds(
+  call: Call,
+  params: CallToolParams,
+  asker: Asker,
+  answered: Partial<Rounds>,
+): Promise<string> {
   const state: JsonObject = { digest: await digestOf(call, params), asker, ...(answered as JsonObject) };
-  return call.deps.sealer.seal(PURPOSE, state, { principal: boundTo(call), expiresAt: call.deps.clock() + REQUEST_STATE_TTL_MS });
+  return call.deps.sealer.seal(PURPOSE, state, {
+    principal: boundTo(call),
+    expiresAt: call.deps.clock() + REQUEST_STATE_TTL_MS,
+  });
 }
 
 const boundTo = ({ principal }: Call): string => ownerOf(principal) ?? "anonymous";
@@ -56,12 +67,16 @@ async function digestOf({ method }: Call, params: CallToolParams): Promise<strin
 function canonical(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (!isObject(value)) return JSON.stringify(value);
-  const members = Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${canonical(value[key] ?? null)}`);
+  const members = Object.keys(value)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonical(value[key] ?? null)}`);
   return `{${members.join(",")}}`;
 }
 
 /** Sealed by us, but perhaps by an earlier version of this code. */
 function answersIn(value: Json | undefined): Answers {
   if (!isObject(value)) return {};
-  return Object.fromEntries(Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+  return Object.fromEntries(
+    Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+  );
 }

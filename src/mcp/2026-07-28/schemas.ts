@@ -10,7 +10,14 @@ export const IDEMPOTENCY_KEY = "dev.holdfast/idempotencyKey";
 
 /** RFC 5424, least urgent first (logging §Log Levels). */
 export const LOG_LEVELS = [
-  "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency",
+  "debug",
+  "info",
+  "notice",
+  "warning",
+  "error",
+  "critical",
+  "alert",
+  "emergency",
 ] as const satisfies readonly LogLevel[];
 
 // A guard and not `z.record`: zod's objects lose a key named `__proto__`, and these are the caller's own data.
@@ -56,12 +63,18 @@ export type RequestMeta = z.output<typeof meta>;
 /** The params in the shape the method wants. Whatever else they carry is ignored: peers may know more than we do. */
 export function readParams<S extends z.ZodType>(call: Call, schema: S): z.output<S> {
   if (call.unsafeNumbers) {
-    throw new TaskError("invalid", "The request holds a number that cannot be kept exactly; send integers beyond 2^53 - 1 as strings.");
+    throw new TaskError(
+      "invalid",
+      "The request holds a number that cannot be kept exactly; send integers beyond 2^53 - 1 as strings.",
+    );
   }
   const parsed = schema.safeParse(call.params);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  throw new TaskError("invalid", issue ? `params${pathText(issue.path)} ${issue.message}.` : "The params do not fit the method.");
+  throw new TaskError(
+    "invalid",
+    issue ? `params${pathText(issue.path)} ${issue.message}.` : "The params do not fit the method.",
+  );
 }
 
 const pathText = (path: readonly PropertyKey[]): string =>

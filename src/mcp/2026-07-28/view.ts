@@ -25,7 +25,8 @@ const MIN_POLL_INTERVAL_MS = 250;
 export const toCreateTaskResult = (task: TaskSnapshot): JsonText => toResult("task", toTask(task));
 
 /** `resultType` is "complete" here; "task" is for the handle alone (tasks §Task Polling). */
-export const toGetTaskResult = (task: TaskSnapshot): JsonText => withOutcome(toResult("complete", openFacts(task)), task);
+export const toGetTaskResult = (task: TaskSnapshot): JsonText =>
+  withOutcome(toResult("complete", openFacts(task)), task);
 
 /** The same facts as `tasks/get` gives at that moment (tasks §Task Status Notifications). */
 export const toTaskNotification = (task: TaskSnapshot, subscription: RequestId): JsonText =>
@@ -34,12 +35,19 @@ export const toTaskNotification = (task: TaskSnapshot, subscription: RequestId):
 /** The last word on a task that expired while somebody listened: what `tasks/get` says from now on. */
 export function toGoneNotification(task: TaskSnapshot, subscription: RequestId, now: number): JsonText {
   const { message } = notFound();
-  const last: Task = { ...toTask(task), status: "failed", statusMessage: message, lastUpdatedAt: isoTime(Math.max(now, task.updatedAt)) };
+  const last: Task = {
+    ...toTask(task),
+    status: "failed",
+    statusMessage: message,
+    lastUpdatedAt: isoTime(Math.max(now, task.updatedAt)),
+  };
   return JSON.stringify({ ...last, error: { code: INVALID_PARAMS, message }, _meta: subscriptionMeta(subscription) });
 }
 
 /** `inputRequests` by wire key. */
-export const toInputRequests = (questions: readonly { readonly key: string; readonly request: InputRequest }[]): JsonObject =>
+export const toInputRequests = (
+  questions: readonly { readonly key: string; readonly request: InputRequest }[],
+): JsonObject =>
   // fromEntries also keeps a key named `__proto__`.
   Object.fromEntries(questions.map(({ key, request: { method, params } }) => [key, { method, params }]));
 

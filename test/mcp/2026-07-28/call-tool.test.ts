@@ -1,7 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
 import { defineTool, ProtocolError, ToolError, type TaskSupport } from "../../../src/tool/define-tool";
+import type { Principal } from "../../../src/service/principal";
+import type { TaskService } from "../../../src/service/task-service";
 import type { TaskContext } from "../../../src/tool/context";
-import { events, only, serve, TASKS, until, withEverything, withTasks, type Wire } from "../../support/mcp";
+import { envelope, events, headersFor, only, serve, TASKS, until, withEverything, withTasks, type Wire } from "../../support/mcp";
 
 const input = { type: "object", properties: { n: { type: "integer" } } } as const;
 
@@ -50,14 +52,22 @@ describe("what a call may refuse", () => {
     const served = await serve([tool(() => (ran = true), "optional")]);
     for (const capabilities of [{}, withTasks]) {
       const { result } = await served.tool("t", { n: "many" }, { capabilities });
-      expect(result).toMatchObject({ resultType: "complete", isError: true, content: [{ type: "text", text: expect.stringContaining("n") }] });
+      expect(result).toMatchObject({
+        resultType: "complete",
+        isError: true,
+        content: [{ type: "text", text: expect.stringContaining("n") }],
+      });
     }
     expect(ran).toBe(false);
   });
 
   it("takes no arguments for none, and ignores what it does not know", async () => {
     const served = await serve([tool((args) => JSON.stringify(args))]);
-    const { result } = await served.call("tools/call", { name: "t", unknown: 1, task: { ttl: "nonsense" } }, { meta: { "x/y": 1 } });
+    const { result } = await served.call(
+      "tools/call",
+      { name: "t", unknown: 1, task: { ttl: "nonsense" } },
+      { meta: { "x/y": 1 } },
+    );
     expect(result.content[0].text).toBe("{}");
   });
 });
@@ -91,7 +101,9 @@ describe("when a call becomes a task (design decision 14)", () => {
     ["sampling", { sampling: {} }, null],
   ])("a tool that asks for %s, with %j declared, requires %j", async (kind, declared, required) => {
     const capabilities = { ...declared, ...withTasks };
-    const response = await (await serve([tool(() => "done", "optional", { asks: [kind] })])).send("tools/call", { name: "t" }, { capabilities });
+    const response = await (
+      await serve([tool(() => "done", "optional", { asks: [kind] })])
+    ).send("tools/call", { name: "t" }, { capabilities });
     const { error } = (await response.json()) as Wire;
     if (required === null) return expect(error).toBeUndefined();
     expect(response.status).toBe(400);
@@ -123,10 +135,15 @@ describe("a plain call", () => {
   it("whose tool fails for the caller is a result, for the wire an error, and by accident neither's words", async () => {
     const fails = async (thrown: Error): Promise<Wire> =>
       (await serve([tool(() => Promise.reject(thrown))])).send("tools/call", { name: "t" });
-    expect(await only(await fails(new ToolError("No such file.")))).toMatchObject({ result: { isError: true, content: [{ text: "No such file." }] } });
+    expect(await only(await fails(new ToolError("No such file.")))).toMatchObject({
+      result: { isError: true, content: [{ text: "No such file." }] },
+    });
     const refused = await fails(new ProtocolError(12345, "Not today.", { why: [1] }));
     expect(refused.status).toBe(200);
-    expect(await only(refused)).toMatchObject({ id: 1, error: { code: 12345, message: "Not today.", data: { why: [1] } } });
+    expect(await only(refused)).toMatchObject({
+      id: 1,
+      error: { code: 12345, message: "Not today.", data: { why: [1] } },
+    });
     const accident = await only(await fails(new Error("secret path")));
     expect(accident).toMatchObject({ error: { code: -32603 } });
     expect(JSON.stringify(accident)).not.toContain("secret");
@@ -155,7 +172,11 @@ describe("a plain call", () => {
     const served = await serve([tool((_, { progress }) => (progress({ progress: 1 }), opened.then(() => "late")))]);
     vi.useFakeTimers();
     try {
-      const sent = served.send("tools/call", { name: "t" }, { headers: { Accept: "application/json" }, meta: { progressToken: 1 } });
+      const sent = served.send(
+        "tools/call",
+        { name: "t" },
+        { headers: { Accept: "application/json" }, meta: { progressToken: 1 } },
+      );
       await vi.advanceTimersByTimeAsync(60_000);
       open();
       const response = await sent;
@@ -168,13 +189,18 @@ describe("a plain call", () => {
 
   it("is stopped when it takes longer than it may", async () => {
     let reason: unknown;
-    const forever = tool((_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject((reason = signal.reason)))), "forbidden", { timeoutMs: 20 });
+    const forever = tool(
+      (_, { signal }) =>
+        new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject((reason = signal.reason)))),
+      "forbidden",
+      { timeoutMs: 20 },
+    );
     const { error } = await (await serve([forever])).tool("t");
     expect(error).toMatchObject({ code: -32603, message: expect.stringContaining("too long") });
     expect(reason).toBeDefined();
   });
 
-  it("keeps a quiet stream alive with comments", async () => {
+  it("writes to a quiet stream each second, which is how the platform notices that a client left", async () => {
     const { opened, open } = gate();
     const served = await serve([tool(() => opened.then(() => "late"))]);
     vi.useFakeTimers();
@@ -183,9 +209,9 @@ describe("a plain call", () => {
       await vi.advanceTimersByTimeAsync(300);
       const response = await sent;
       const text = response.text();
-      await vi.advanceTimersByTimeAsync(31_000);
+      await vi.advanceTimersByTimeAsync(3_100);
       open();
-      expect((await text).match(/^: keep-alive$/gm)).toHaveLength(2);
+      expect((await text).match(/^: keep-alive$/gm)).toHaveLength(3);
     } finally {
       vi.useRealTimers();
     }
@@ -199,7 +225,9 @@ describe("progress of a plain call", () => {
   });
 
   it.each([0, "", "token", -7])("goes to the token %j, as it was sent", async (progressToken) => {
-    const messages = await messagesOf(await (await serve([counting])).send("tools/call", { name: "t" }, { meta: { progressToken } }));
+    const messages = await messagesOf(
+      await (await serve([counting])).send("tools/call", { name: "t" }, { meta: { progressToken } }),
+    );
     expect(messages[0]).toEqual({
       jsonrpc: "2.0",
       method: "notifications/progress",
@@ -208,21 +236,32 @@ describe("progress of a plain call", () => {
   });
 
   it("only ever increases, and ends with the answer", async () => {
-    const messages = await messagesOf(await (await serve([counting])).send("tools/call", { name: "t" }, { meta: { progressToken: 1 } }));
+    const messages = await messagesOf(
+      await (await serve([counting])).send("tools/call", { name: "t" }, { meta: { progressToken: 1 } }),
+    );
     expect(messages.slice(0, -1).map((message) => message.params.progress)).toEqual([0, 1, 2]);
     expect(messages.at(-1)).toHaveProperty("result");
   });
 
   it("has a number also where the tool gives none", async () => {
     const talking = tool((_, { progress }) => (progress({ message: "a" }), progress({ message: "b" }), "done"));
-    const messages = await messagesOf(await (await serve([talking])).send("tools/call", { name: "t" }, { meta: { progressToken: 1 } }));
-    expect(messages.slice(0, -1).map((message) => [message.params.progress, message.params.message])).toEqual([[1, "a"], [2, "b"]]);
+    const messages = await messagesOf(
+      await (await serve([talking])).send("tools/call", { name: "t" }, { meta: { progressToken: 1 } }),
+    );
+    expect(messages.slice(0, -1).map((message) => [message.params.progress, message.params.message])).toEqual([
+      [1, "a"],
+      [2, "b"],
+    ]);
   });
 
   it("is not sent without a token, nor for a task", async () => {
     const served = await serve([counting, defineTool({ ...counting, name: "task", task: "required", input })]);
     expect((await served.send("tools/call", { name: "t" })).headers.get("content-type")).toBe("application/json");
-    const created = await served.send("tools/call", { name: "task" }, { capabilities: withTasks, meta: { progressToken: 1 } });
+    const created = await served.send(
+      "tools/call",
+      { name: "task" },
+      { capabilities: withTasks, meta: { progressToken: 1 } },
+    );
     expect(created.headers.get("content-type")).toBe("application/json");
   });
 
@@ -231,7 +270,10 @@ describe("progress of a plain call", () => {
     const served = await serve([tool((_, { progress }) => (progress({ progress: 1 }), (late = progress), "done"))]);
     const response = await served.send("tools/call", { name: "t" }, { meta: { progressToken: 1 } });
     const messages = messagesOf(response);
-    await until(() => late, (report) => report.length > 0);
+    await until(
+      () => late,
+      (report) => report.length > 0,
+    );
     late({ progress: 2 });
     expect((await messages).map((message) => message.method ?? "answer")).toEqual(["notifications/progress", "answer"]);
   });
@@ -249,7 +291,11 @@ describe("log messages of a plain call", () => {
     const meta = { "io.modelcontextprotocol/logLevel": "warning" };
     const messages = await messagesOf(await (await serve([chatty])).send("tools/call", { name: "t" }, { meta }));
     expect(messages.slice(0, -1)).toEqual([
-      { jsonrpc: "2.0", method: "notifications/message", params: { level: "warning", logger: "t", data: { at: 1, message: "careful" } } },
+      {
+        jsonrpc: "2.0",
+        method: "notifications/message",
+        params: { level: "warning", logger: "t", data: { at: 1, message: "careful" } },
+      },
       { jsonrpc: "2.0", method: "notifications/message", params: { level: "emergency", logger: "t", data: "out" } },
     ]);
   });
@@ -275,7 +321,11 @@ describe("a client that leaves (design decision 15)", () => {
       }),
     ]);
     const client = new AbortController();
-    const response = await served.send("tools/call", { name: "t" }, { meta: { progressToken: 1 }, signal: client.signal });
+    const response = await served.send(
+      "tools/call",
+      { name: "t" },
+      { meta: { progressToken: 1 }, signal: client.signal },
+    );
     await started.opened;
     client.abort();
     await stopped.opened;
@@ -286,10 +336,36 @@ describe("a client that leaves (design decision 15)", () => {
 
   it("stops a plain call by dropping the stream", async () => {
     const stopped = gate();
-    const served = await serve([tool((_, { signal }) => new Promise(() => signal.addEventListener("abort", () => stopped.open())))]);
+    const served = await serve([
+      tool((_, { signal }) => new Promise(() => signal.addEventListener("abort", () => stopped.open()))),
+    ]);
     const response = await served.send("tools/call", { name: "t" });
     await response.body?.cancel();
     await stopped.opened;
+  });
+
+  it("leaves the tool a moment to tidy up, which Workers do not by themselves", async () => {
+    vi.useFakeTimers();
+    try {
+      const served = await serve([tool((_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason))))]);
+      let background: Promise<unknown> | undefined;
+      const context = { waitUntil: (work: Promise<unknown>) => void (background = work), passThroughOnException: () => {}, props: {} };
+      const client = new AbortController();
+      const params = { name: "t", _meta: envelope({}) };
+      const init = { method: "POST", headers: headersFor("tools/call", params), body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }), signal: client.signal };
+      const sent = served.app.request("http://localhost/mcp", init, {}, context);
+      await vi.advanceTimersByTimeAsync(300);
+      await sent;
+      let over = false;
+      void background?.then(() => (over = true));
+      client.abort();
+      await vi.advanceTimersByTimeAsync(4_999);
+      expect([background === undefined, over]).toEqual([false, false]);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(over).toBe(true);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("stops a call before anything was answered", async () => {
@@ -307,19 +383,47 @@ describe("a client that leaves (design decision 15)", () => {
     await started.opened;
     client.abort();
     await stopped.opened;
-    expect(await (await sent)?.text() ?? "").toBe("");
+    expect((await (await sent)?.text()) ?? "").toBe("");
     expect(served.log).toEqual([]);
+  });
+
+  it.each([
+    ["cancels a task whose handle nobody got", {}, "cancelled"],
+    ["leaves a task that its key finds again", { "Idempotency-Key": "k" }, "working"],
+  ])("%s", async (_, headers, status) => {
+    const forever = tool(() => new Promise(() => {}), "required");
+    const real = await serve([forever], { owners: ["owner-a"] });
+    const client = new AbortController();
+    let taskId = "";
+    const tasks = {
+      async start(request: Parameters<TaskService["start"]>[0]) {
+        const started = await real.tasks.start(request);
+        taskId = started.task.id;
+        client.abort();
+        return started;
+      },
+      cancel: (principal: Principal, id: string) => real.tasks.cancel(principal, id),
+    } as TaskService;
+    const leaving = await serve([forever], { owners: ["owner-a"], deps: { tasks } });
+    const options = { capabilities: withTasks, token: "owner-a" };
+    await leaving.send("tools/call", { name: "t" }, { ...options, headers, signal: client.signal });
+    const get = () => real.call("tasks/get", { taskId }, options);
+    expect((await get()).result.status).toBe(status);
   });
 
   it("stops nothing about a task whose handle was sent", async () => {
     const { opened, open } = gate();
     const served = await serve([tool(() => opened.then(() => "done"), "required")]);
     const client = new AbortController();
-    const created = await only(await served.send("tools/call", { name: "t" }, { capabilities: withTasks, signal: client.signal }));
+    const created = await only(
+      await served.send("tools/call", { name: "t" }, { capabilities: withTasks, signal: client.signal }),
+    );
     client.abort();
     open();
     const get = () => served.call("tasks/get", { taskId: created.result.taskId }, { capabilities: withTasks });
-    expect(await until(get, ({ result }) => result.status !== "working")).toMatchObject({ result: { status: "completed" } });
+    expect(await until(get, ({ result }) => result.status !== "working")).toMatchObject({
+      result: { status: "completed" },
+    });
   });
 });
 
@@ -340,12 +444,19 @@ describe("a call with an idempotency key", () => {
     const served = await serve([once], { owners });
     const base = { capabilities: withTasks, token: "owner-a" };
     const ids = new Set<string>();
-    for (const option of [{ headers: { "Idempotency-Key": "k" } }, { meta: { [KEY]: "k" } }, { headers: { "Idempotency-Key": "k" }, meta: { [KEY]: "k" } }]) {
+    for (const option of [
+      { headers: { "Idempotency-Key": "k" } },
+      { meta: { [KEY]: "k" } },
+      { headers: { "Idempotency-Key": "k" }, meta: { [KEY]: "k" } },
+    ]) {
       ids.add((await served.tool("t", { n: 1 }, { ...base, ...option })).result.taskId);
     }
     expect(ids.size).toBe(1);
     const [taskId] = ids;
-    await until(() => served.call("tasks/get", { taskId }, base), ({ result }) => result.status === "completed");
+    await until(
+      () => served.call("tasks/get", { taskId }, base),
+      ({ result }) => result.status === "completed",
+    );
     expect(runs.count).toBe(1);
   });
 
@@ -360,7 +471,10 @@ describe("a call with an idempotency key", () => {
   it("is another task for another owner, and no task of anybody's for the anonymous", async () => {
     const served = await serve([counted("optional").tool], { owners });
     const options = { capabilities: withTasks, headers: { "Idempotency-Key": "k" } };
-    const [a, b] = [await served.tool("t", {}, { ...options, token: "owner-a" }), await served.tool("t", {}, { ...options, token: "owner-b" })];
+    const [a, b] = [
+      await served.tool("t", {}, { ...options, token: "owner-a" }),
+      await served.tool("t", {}, { ...options, token: "owner-b" }),
+    ];
     expect(a.result.taskId).not.toBe(b.result.taskId);
     const open = await serve([counted("optional").tool]);
     const [c, d] = [await open.tool("t", {}, options), await open.tool("t", {}, options)];
@@ -374,7 +488,9 @@ describe("a call with an idempotency key", () => {
     ["is too long", { headers: { "Idempotency-Key": "a".repeat(256) } }],
     ["is no text", { meta: { [KEY]: 5 } }],
   ])("that %s is -32602", async (_, options) => {
-    const { error } = await (await serve([counted("optional").tool], { owners })).tool("t", {}, { token: "owner-a", ...options });
+    const { error } = await (
+      await serve([counted("optional").tool], { owners })
+    ).tool("t", {}, { token: "owner-a", ...options });
     expect(error.code).toBe(-32602);
   });
 
@@ -408,7 +524,11 @@ describe("a call with an idempotency key", () => {
       throw new ProtocolError(777, "Broken.", [1]);
     });
     const served = await serve([failing.tool], { owners });
-    const response = await served.send("tools/call", { name: "t" }, { token: "owner-a", headers: { "Idempotency-Key": "k" }, meta: { progressToken: 3 } });
+    const response = await served.send(
+      "tools/call",
+      { name: "t" },
+      { token: "owner-a", headers: { "Idempotency-Key": "k" }, meta: { progressToken: 3 } },
+    );
     open();
     expect(await messagesOf(response)).toMatchObject([
       { method: "notifications/progress", params: { progressToken: 3, progress: 1 } },
@@ -418,25 +538,44 @@ describe("a call with an idempotency key", () => {
 
   it("held, brings the task's questions, and takes the answers under the same key", async () => {
     const asking = counted("optional", async (_, { ask }) => {
-      const { who } = await ask({ who: { kind: "form", message: "Who?", schema: { type: "object", properties: { v: { type: "string" } }, required: ["v"] } } });
+      const { who } = await ask({
+        who: {
+          kind: "form",
+          message: "Who?",
+          schema: { type: "object", properties: { v: { type: "string" } }, required: ["v"] },
+        },
+      });
       return JSON.stringify(who);
     });
     const served = await serve([asking.tool], { owners });
     const options = { token: "owner-a", headers: { "Idempotency-Key": "k" }, capabilities: { elicitation: {} } };
     const first = await served.tool("t", {}, options);
-    expect(first.result).toMatchObject({ resultType: "input_required", inputRequests: { who: { method: "elicitation/create" } } });
+    expect(first.result).toMatchObject({
+      resultType: "input_required",
+      inputRequests: { who: { method: "elicitation/create" } },
+    });
     const { requestState } = first.result;
     const wrong = { who: { action: "accept", content: { v: 5 } } };
-    const again = await served.call("tools/call", { name: "t", arguments: {}, requestState, inputResponses: wrong }, options);
+    const again = await served.call(
+      "tools/call",
+      { name: "t", arguments: {}, requestState, inputResponses: wrong },
+      options,
+    );
     const [key] = Object.keys(again.result.inputRequests);
     expect(key).not.toBe("who");
     const right = { [key as string]: { action: "accept", content: { v: "me" } } };
-    const done = await served.call("tools/call", { name: "t", arguments: {}, requestState: again.result.requestState, inputResponses: right }, options);
+    const done = await served.call(
+      "tools/call",
+      { name: "t", arguments: {}, requestState: again.result.requestState, inputResponses: right },
+      options,
+    );
     expect(JSON.parse(done.result.content[0].text)).toEqual({ action: "accept", content: { v: "me" } });
   });
 
   it("does not turn a tool that forbids tasks into one", async () => {
-    const { result } = await (await serve([counted("forbidden", (_, { id }) => String(id)).tool], { owners })).tool("t", {}, { token: "owner-a", headers: { "Idempotency-Key": "k" }, capabilities: withEverything });
+    const { result } = await (
+      await serve([counted("forbidden", (_, { id }) => String(id)).tool], { owners })
+    ).tool("t", {}, { token: "owner-a", headers: { "Idempotency-Key": "k" }, capabilities: withEverything });
     expect(result.content[0].text).toBe("null");
   });
 });

@@ -17,7 +17,13 @@ const routed = defineTool({
   task: "forbidden",
   run: (args) => JSON.stringify(args),
 });
-const greek = defineTool({ name: "plain", description: "d", input: { type: "object" }, task: "forbidden", run: () => "ok" });
+const greek = defineTool({
+  name: "plain",
+  description: "d",
+  input: { type: "object" },
+  task: "forbidden",
+  run: () => "ok",
+});
 
 let served: Served;
 beforeAll(async () => {
@@ -63,7 +69,12 @@ describe("Mcp-Param-* (transports §Custom Headers from Tool Parameters)", () =>
     ["Base64 of bytes that are not UTF-8", { region: "\ufffd" }, { "Mcp-Param-Region": "=?base64?/w==?=" }, -32020],
     ["the prefix alone, literally", { region: "=?base64?SGVsbG8=" }, { "Mcp-Param-Region": "=?base64?SGVsbG8=" }, "ok"],
     ["the suffix alone, literally", { region: "SGVsbG8=?=" }, { "Mcp-Param-Region": "SGVsbG8=?=" }, "ok"],
-    ["another spelling of the prefix, literally", { region: "=?BASE64?SGVsbG8=?=" }, { "Mcp-Param-Region": "=?BASE64?SGVsbG8=?=" }, "ok"],
+    [
+      "another spelling of the prefix, literally",
+      { region: "=?BASE64?SGVsbG8=?=" },
+      { "Mcp-Param-Region": "=?BASE64?SGVsbG8=?=" },
+      "ok",
+    ],
     ["characters no header may have", { region: "é" }, { "Mcp-Param-Region": "é" }, -32020],
   ])("with %s", async (_, args, headers, expected) => {
     expect(await codeOf(args, headers)).toBe(expected);
@@ -82,13 +93,20 @@ describe("Mcp-Name", () => {
     }
   });
 
-  it.each(["tasks/get", "tasks/update", "tasks/cancel"])("is required on %s, and must be the task's id", async (method) => {
-    for (const headers of [{ "Mcp-Name": null }, { "Mcp-Name": "another" }]) {
-      const response = await served.send(method, { taskId: "some-task", inputResponses: {} }, { capabilities: withTasks, headers, id: "t" });
-      expect(response.status).toBe(400);
-      expect(await response.json()).toMatchObject({ id: "t", error: { code: -32020 } });
-    }
-  });
+  it.each(["tasks/get", "tasks/update", "tasks/cancel"])(
+    "is required on %s, and must be the task's id",
+    async (method) => {
+      for (const headers of [{ "Mcp-Name": null }, { "Mcp-Name": "another" }]) {
+        const response = await served.send(
+          method,
+          { taskId: "some-task", inputResponses: {} },
+          { capabilities: withTasks, headers, id: "t" },
+        );
+        expect(response.status).toBe(400);
+        expect(await response.json()).toMatchObject({ id: "t", error: { code: -32020 } });
+      }
+    },
+  );
 
   it("does not stand in for a name that the body lacks", async () => {
     const response = await served.send("tools/call", {}, { headers: { "Mcp-Name": "plain" } });

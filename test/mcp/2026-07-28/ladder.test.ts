@@ -1,8 +1,24 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { defineTool } from "../../../src/tool/define-tool";
-import { envelope, headersFor, only, REVISION, serve, TASKS, withTasks, type Served, type Wire } from "../../support/mcp";
+import {
+  envelope,
+  headersFor,
+  only,
+  REVISION,
+  serve,
+  TASKS,
+  withTasks,
+  type Served,
+  type Wire,
+} from "../../support/mcp";
 
-const greet = defineTool({ name: "greet", description: "Greets.", input: { type: "object" }, task: "forbidden", run: () => "Hello!" });
+const greet = defineTool({
+  name: "greet",
+  description: "Greets.",
+  input: { type: "object" },
+  task: "forbidden",
+  run: () => "Hello!",
+});
 const sampler = defineTool({
   name: "sampler",
   description: "Asks a model, forms and a page.",
@@ -11,7 +27,13 @@ const sampler = defineTool({
   asks: ["sampling"],
   run: () => "never",
 });
-const must = defineTool({ name: "must", description: "Only as a task.", input: { type: "object" }, task: "required", run: () => "done" });
+const must = defineTool({
+  name: "must",
+  description: "Only as a task.",
+  input: { type: "object" },
+  task: "required",
+  run: () => "done",
+});
 
 let served: Served;
 beforeAll(async () => {
@@ -21,9 +43,19 @@ beforeAll(async () => {
 /** A request whose every part the test chooses. */
 async function raw(method: string, params: Wire, headers: Record<string, string | null> = {}): Promise<Wire> {
   const body = JSON.stringify({ jsonrpc: "2.0", id: "q", method, ...(params === undefined ? {} : { params }) });
-  const response = await served.app.request("http://localhost/mcp", { method: "POST", headers: headersFor(method, params ?? {}, undefined, headers), body });
+  const response = await served.app.request("http://localhost/mcp", {
+    method: "POST",
+    headers: headersFor(method, params ?? {}, undefined, headers),
+    body,
+  });
   const message = await only(response);
-  return { status: response.status, id: message.id, code: message.error?.code, data: message.error?.data, result: message.result };
+  return {
+    status: response.status,
+    id: message.id,
+    code: message.error?.code,
+    data: message.error?.data,
+    result: message.result,
+  };
 }
 
 const whole = (capabilities: object = {}) => ({ _meta: envelope(capabilities) });
@@ -62,7 +94,11 @@ describe("a request of this revision", () => {
     ["another Mcp-Name", { "Mcp-Name": "must" }],
     ["Mcp-Name in capitals", { "Mcp-Name": "GREET" }],
   ])("with %s is 400 -32020 by its id", async (_, headers) => {
-    expect(await raw("tools/call", { name: "greet", ...whole() }, headers)).toMatchObject({ status: 400, code: -32020, id: "q" });
+    expect(await raw("tools/call", { name: "greet", ...whole() }, headers)).toMatchObject({
+      status: 400,
+      code: -32020,
+      id: "q",
+    });
   });
 
   it("finds its headers under any capitals", async () => {
@@ -70,28 +106,47 @@ describe("a request of this revision", () => {
     expect(await raw("tools/call", { name: "greet", ...whole() }, headers)).toMatchObject({ status: 200 });
   });
 
-  it.each(["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "prompts/list", "unknown/method", "constructor", "__proto__"])(
-    "for %s is 404 -32601",
+  it.each([
+    "initialize",
+    "ping",
+    "logging/setLevel",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "prompts/list",
+    "unknown/method",
+    "constructor",
+    "__proto__",
+  ])("for %s is 404 -32601", async (method) => {
+    expect(await raw(method, whole())).toMatchObject({ status: 404, code: -32601, id: "q" });
+  });
+
+  it.each(["tasks/list", "tasks/result"])(
+    "for the removed %s is 404 -32601, whatever it carries (B08)",
     async (method) => {
-      expect(await raw(method, whole())).toMatchObject({ status: 404, code: -32601, id: "q" });
+      for (const capabilities of [{}, withTasks]) {
+        const params = { taskId: 5, ...whole(capabilities) };
+        expect(await raw(method, params, { "Mcp-Name": null })).toMatchObject({ status: 404, code: -32601, id: "q" });
+      }
     },
   );
 
-  it.each(["tasks/list", "tasks/result"])("for the removed %s is 404 -32601, whatever it carries (B08)", async (method) => {
-    for (const capabilities of [{}, withTasks]) {
-      const params = { taskId: 5, ...whole(capabilities) };
-      expect(await raw(method, params, { "Mcp-Name": null })).toMatchObject({ status: 404, code: -32601, id: "q" });
-    }
-  });
-
   it("for a tool that asks what was not declared is 400 -32021 with an object of capabilities", async () => {
     const refused = await raw("tools/call", { name: "sampler", ...whole() });
-    expect(refused).toMatchObject({ status: 400, code: -32021, id: "q", data: { requiredCapabilities: { sampling: {} } } });
+    expect(refused).toMatchObject({
+      status: 400,
+      code: -32021,
+      id: "q",
+      data: { requiredCapabilities: { sampling: {} } },
+    });
   });
 
   it("for a tool that needs tasks, undeclared, is 400 -32021 with the extension", async () => {
     const refused = await raw("tools/call", { name: "must", ...whole() });
-    expect(refused).toMatchObject({ status: 400, code: -32021, data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } });
+    expect(refused).toMatchObject({
+      status: 400,
+      code: -32021,
+      data: { requiredCapabilities: { extensions: { [TASKS]: {} } } },
+    });
   });
 
   it("is judged by the first rule it breaks", async () => {
@@ -128,7 +183,9 @@ describe("server/discover", () => {
       capabilities: { tools: {}, logging: {}, extensions: { [TASKS]: {} } },
       ttlMs: 300_000,
       cacheScope: "public",
-      _meta: { "io.modelcontextprotocol/serverInfo": { name: "holdfast", version: expect.stringMatching(/^\d+\.\d+\.\d+$/) } },
+      _meta: {
+        "io.modelcontextprotocol/serverInfo": { name: "holdfast", version: expect.stringMatching(/^\d+\.\d+\.\d+$/) },
+      },
     });
   });
 
@@ -165,10 +222,33 @@ describe("tools/list", () => {
   });
 
   it("lists schemas, title and annotations as they were declared", async () => {
-    const input = { $schema: "https://json-schema.org/draft/2020-12/schema", type: "object", $defs: { a: { type: "string" } }, properties: { a: { $ref: "#/$defs/a" } } } as const;
+    const input = {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      type: "object",
+      $defs: { a: { type: "string" } },
+      properties: { a: { $ref: "#/$defs/a" } },
+    } as const;
     const output = { type: "array", items: { type: "number" } } as const;
-    const tool = defineTool({ name: "t", title: "T", description: "d", input, output, annotations: { readOnlyHint: true }, task: "optional", run: () => [1] });
+    const tool = defineTool({
+      name: "t",
+      title: "T",
+      description: "d",
+      input,
+      output,
+      annotations: { readOnlyHint: true },
+      task: "optional",
+      run: () => [1],
+    });
     const { result } = await (await serve([tool])).call("tools/list");
-    expect(result.tools).toEqual([{ name: "t", title: "T", description: "d", inputSchema: input, outputSchema: output, annotations: { readOnlyHint: true } }]);
+    expect(result.tools).toEqual([
+      {
+        name: "t",
+        title: "T",
+        description: "d",
+        inputSchema: input,
+        outputSchema: output,
+        annotations: { readOnlyHint: true },
+      },
+    ]);
   });
 });

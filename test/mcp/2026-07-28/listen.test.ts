@@ -4,12 +4,34 @@ import type { Principal } from "../../../src/service/principal";
 import { defineTool, ProtocolError } from "../../../src/tool/define-tool";
 import type { TaskContext } from "../../../src/tool/context";
 import { listen } from "../../../src/mcp/2026-07-28/listen";
-import { envelope, events, serve, SUBSCRIPTION_ID, TASKS, until, withEverything, type Served, type Wire } from "../../support/mcp";
+import {
+  envelope,
+  events,
+  serve,
+  SUBSCRIPTION_ID,
+  TASKS,
+  until,
+  withEverything,
+  type Served,
+  type Wire,
+} from "../../support/mcp";
 
 const input = { type: "object" } as const;
 const done = defineTool({ name: "done", description: "d", input, task: "required", run: () => "done" });
-const failing = defineTool({ name: "failing", description: "d", input, task: "required", run: () => Promise.reject(new ProtocolError(1, "No.")) });
-const forever = defineTool({ name: "forever", description: "d", input, task: "required", run: () => new Promise<string>(() => {}) });
+const failing = defineTool({
+  name: "failing",
+  description: "d",
+  input,
+  task: "required",
+  run: () => Promise.reject(new ProtocolError(1, "No.")),
+});
+const forever = defineTool({
+  name: "forever",
+  description: "d",
+  input,
+  task: "required",
+  run: () => new Promise<string>(() => {}),
+});
 const ask = defineTool({
   name: "ask",
   description: "d",
@@ -18,13 +40,18 @@ const ask = defineTool({
   asks: ["form"],
   run: async (_args, { ask: put, progress }: TaskContext) => {
     progress({ progress: 1, total: 2, message: "half" });
-    return JSON.stringify(await put({ k: { kind: "form", message: "?", schema: { type: "object", properties: { v: { type: "string" } } } } }));
+    return JSON.stringify(
+      await put({
+        k: { kind: "form", message: "?", schema: { type: "object", properties: { v: { type: "string" } } } },
+      }),
+    );
   },
 });
 const all = [done, failing, forever, ask];
 
 const options = { capabilities: withEverything };
-const start = async (served: Served, name: string, over: object = options): Promise<string> => (await served.tool(name, {}, over)).result.taskId;
+const start = async (served: Served, name: string, over: object = options): Promise<string> =>
+  (await served.tool(name, {}, over)).result.taskId;
 const open = (served: Served, notifications: object, over: object = {}): Promise<Response> =>
   served.send("subscriptions/listen", { notifications }, { ...options, ...over });
 
@@ -45,8 +72,13 @@ async function reading(stream: AsyncGenerator<Wire>, wanted: (message: Wire) => 
   }
 }
 
-const get = async (served: Served, taskId: string, over: object = options): Promise<Wire> => (await served.call("tasks/get", { taskId }, over)).result;
-const settled = (served: Served, taskId: string): Promise<Wire> => until(() => get(served, taskId), ({ status }) => status !== "working");
+const get = async (served: Served, taskId: string, over: object = options): Promise<Wire> =>
+  (await served.call("tasks/get", { taskId }, over)).result;
+const settled = (served: Served, taskId: string): Promise<Wire> =>
+  until(
+    () => get(served, taskId),
+    ({ status }) => status !== "working",
+  );
 /** What `tasks/get` says, as a notification carries it. */
 const asNotified = ({ resultType: _, _meta, ...task }: Wire): Wire => task;
 
@@ -68,22 +100,36 @@ describe.each([
       method: "notifications/subscriptions/acknowledged",
       params: { notifications: { taskIds: [taskId] }, _meta: { [SUBSCRIPTION_ID]: 12 } },
     });
-    expect(asked.at(-1).params).toEqual({ ...asNotified(await get(served, taskId, { ...options, ...over })), _meta: { [SUBSCRIPTION_ID]: 12 } });
-    await served.call("tasks/update", { taskId, inputResponses: { k: { action: "decline" } } }, { ...options, ...over });
+    expect(asked.at(-1).params).toEqual({
+      ...asNotified(await get(served, taskId, { ...options, ...over })),
+      _meta: { [SUBSCRIPTION_ID]: 12 },
+    });
+    await served.call(
+      "tasks/update",
+      { taskId, inputResponses: { k: { action: "decline" } } },
+      { ...options, ...over },
+    );
     const rest = await reading(stream, (message) => "result" in message);
     const last = rest.at(-2);
-    expect(last.params).toEqual({ ...asNotified(await get(served, taskId, { ...options, ...over })), _meta: { [SUBSCRIPTION_ID]: 12 } });
+    expect(last.params).toEqual({
+      ...asNotified(await get(served, taskId, { ...options, ...over })),
+      _meta: { [SUBSCRIPTION_ID]: 12 },
+    });
     expect(last.params).toMatchObject({ status: "completed", result: { resultType: "complete" } });
     expect(rest.at(-1)).toEqual({
       jsonrpc: "2.0",
       id: 12,
-      result: { resultType: "complete", _meta: { [SUBSCRIPTION_ID]: 12, "io.modelcontextprotocol/serverInfo": expect.anything() } },
+      result: {
+        resultType: "complete",
+        _meta: { [SUBSCRIPTION_ID]: 12, "io.modelcontextprotocol/serverInfo": expect.anything() },
+      },
     });
     expect((await stream.next()).done).toBe(true);
 
     const told = [...asked, ...rest.slice(0, -1)];
     // Nothing but task notifications, each with the stream's id, never an older one after a newer.
-    for (const message of told) expect([message.method, message.params._meta]).toEqual(["notifications/tasks", { [SUBSCRIPTION_ID]: 12 }]);
+    for (const message of told)
+      expect([message.method, message.params._meta]).toEqual(["notifications/tasks", { [SUBSCRIPTION_ID]: 12 }]);
     const times = told.map(({ params }) => params.lastUpdatedAt);
     expect(times).toEqual([...times].sort());
   });
@@ -98,20 +144,23 @@ describe.each([
   });
 
   it("tells an expired task's end as a failure, last", async () => {
-    const served = await serve(all, { ...setting, limits: { minTtlMs: 1, ttlMs: 60_000 } });
-    const taskId = await start(served, "forever", { ...options, ...over });
-    const stream = events(await open(served, { taskIds: [taskId] }, over));
-    await reading(stream, ({ params }) => params?.taskId === taskId);
-    served.advance(61_000);
-    // Whatever the server does next, it notices.
-    void served.tasks.cancel({ kind: "anonymous" }, taskId).catch(() => {});
-    const rest = await reading(stream, (message) => "result" in message);
-    expect(rest.at(-2)).toMatchObject({
-      method: "notifications/tasks",
-      params: { taskId, status: "failed", statusMessage: "No such task, or it has expired.", error: { code: -32602, message: "No such task, or it has expired." } },
-    });
-    const { error } = await served.call("tasks/get", { taskId }, { ...options, ...over });
-    expect(rest.at(-2).params.error).toEqual(error);
+    vi.useFakeTimers();
+    try {
+      const served = await serve(all, { ...setting, limits: { ttlMs: 60_000 } });
+      const taskId = await start(served, "forever", { ...options, ...over });
+      const stream = events(await open(served, { taskIds: [taskId] }, over));
+      await reading(stream, ({ params }) => params?.taskId === taskId);
+      await vi.advanceTimersByTimeAsync(60_000);
+      const rest = await reading(stream, (message) => "result" in message);
+      expect(rest.at(-2)).toMatchObject({
+        method: "notifications/tasks",
+        params: { taskId, status: "failed", statusMessage: "No such task, or it has expired." },
+      });
+      const { error } = await served.call("tasks/get", { taskId }, { ...options, ...over });
+      expect(rest.at(-2).params.error).toEqual(error);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });
 
@@ -122,13 +171,21 @@ describe("subscriptions/listen", () => {
     for (const taskIds of [[real], ["x"], [], "not a list"]) {
       const response = await open(served, { taskIds }, { capabilities: {}, id: "l" });
       expect(response.status).toBe(400);
-      expect(await response.json()).toMatchObject({ id: "l", error: { code: -32021, data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } } });
+      expect(await response.json()).toMatchObject({
+        id: "l",
+        error: { code: -32021, data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } },
+      });
     }
   });
 
   it("without anything to tell acknowledges nothing and ends", async () => {
     const served = await serve(all);
-    for (const notifications of [{}, { taskIds: [] }, { taskIds: ["x"] }, { toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: ["a:b"], later: 1 }]) {
+    for (const notifications of [
+      {},
+      { taskIds: [] },
+      { taskIds: ["x"] },
+      { toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: ["a:b"], later: 1 },
+    ]) {
       const [ack, result, ...rest] = await messagesOf(await open(served, notifications));
       expect(ack.params).toEqual({ notifications: {}, _meta: { [SUBSCRIPTION_ID]: 1 } });
       expect(result).toMatchObject({ id: 1, result: { resultType: "complete" } });
@@ -163,7 +220,10 @@ describe("subscriptions/listen", () => {
   ])("with %s is -32602 in plain JSON", async (_, params) => {
     const response = await (await serve(all)).send("subscriptions/listen", params, options);
     expect(response.headers.get("content-type")).toBe("application/json");
-    expect(((await response.json()) as Wire).error).toMatchObject({ code: -32602, message: expect.stringContaining("params.notifications") });
+    expect(((await response.json()) as Wire).error).toMatchObject({
+      code: -32602,
+      message: expect.stringContaining("params.notifications"),
+    });
   });
 
   it("takes a hundred tasks", async () => {
@@ -211,11 +271,29 @@ describe("subscriptions/listen", () => {
     expect(await reading(stream, (message) => "result" in message)).toHaveLength(1);
   });
 
+  it("keeps a quiet stream alive with comments", async () => {
+    const changes = new Channel<number>();
+    vi.useFakeTimers();
+    try {
+      const text = (await open(await serve(all, { deps: { toolListChanges: () => changes } }), { toolsListChanged: true })).text();
+      await vi.advanceTimersByTimeAsync(31_000);
+      changes.close();
+      expect((await text).match(/^: keep-alive$/gm)).toHaveLength(2);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it("keeps several streams apart", async () => {
     const served = await serve(all);
     const taskId = await start(served, "ask");
-    const streams = await Promise.all([1, "two"].map(async (id) => ({ id, messages: messagesOf(await open(served, { taskIds: [taskId] }, { id })) })));
-    await until(() => get(served, taskId), ({ status }) => status === "input_required");
+    const streams = await Promise.all(
+      [1, "two"].map(async (id) => ({ id, messages: messagesOf(await open(served, { taskIds: [taskId] }, { id })) })),
+    );
+    await until(
+      () => get(served, taskId),
+      ({ status }) => status === "input_required",
+    );
     await served.call("tasks/update", { taskId, inputResponses: { k: { action: "cancel" } } }, options);
     for (const { id, messages } of streams) {
       for (const { params, result } of await messages) expect((params ?? result)._meta[SUBSCRIPTION_ID]).toBe(id);
@@ -224,12 +302,31 @@ describe("subscriptions/listen", () => {
 
   it("ends when the credential it was opened with expires", async () => {
     const served = await serve(all);
-    const principal: Principal = { kind: "identified", issuer: "i", subject: "s", scopes: ["client"], expiresAt: 5_000 };
-    const deps = { clock: () => 1_000, toolListChanges: (signal: AbortSignal) => closing(signal), tasks: served.tasks } as Wire;
+    const principal: Principal = {
+      kind: "identified",
+      issuer: "i",
+      subject: "s",
+      scopes: ["client"],
+      expiresAt: 5_000,
+    };
+    const deps = {
+      clock: () => 1_000,
+      toolListChanges: (signal: AbortSignal) => closing(signal),
+      tasks: served.tasks,
+    } as Wire;
     vi.useFakeTimers();
     try {
       const params = { notifications: { toolsListChanged: true }, _meta: envelope({}) } as Wire;
-      const call = { id: 1, method: "subscriptions/listen", params, headers: new Headers(), principal, capabilities: {}, unsafeNumbers: false, deps };
+      const call = {
+        id: 1,
+        method: "subscriptions/listen",
+        params,
+        headers: new Headers(),
+        principal,
+        capabilities: {},
+        unsafeNumbers: false,
+        deps,
+      };
       const conversation = await listen(call);
       const ended = conversation.run({ signal: new AbortController().signal, notify: async () => {} });
       const first = await Promise.race([ended, vi.advanceTimersByTimeAsync(3_999).then(() => "open")]);

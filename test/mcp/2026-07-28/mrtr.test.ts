@@ -41,7 +41,11 @@ const prepared = defineTool({
 
 const capabilities = { elicitation: {} };
 const interviewed = (served: Served, params: object = {}, options: object = {}): Promise<Wire> =>
-  served.call("tools/call", { name: "interview", arguments: { a: 1, b: { c: 2, d: 3 } }, ...params }, { capabilities, ...options });
+  served.call(
+    "tools/call",
+    { name: "interview", arguments: { a: 1, b: { c: 2, d: 3 } }, ...params },
+    { capabilities, ...options },
+  );
 
 describe("a plain call that asks (patterns MRTR)", () => {
   it("is answered with its question and a state, and no task (golden)", async () => {
@@ -66,10 +70,22 @@ describe("a plain call that asks (patterns MRTR)", () => {
   it("goes round by round: each brings only its own answers, and the state the earlier ones", async () => {
     const served = await serve([interview]);
     const first = (await interviewed(served)).result;
-    const second = (await interviewed(served, { inputResponses: { name: accept({ name: "Ada" }) }, requestState: first.requestState }, { id: 2 })).result;
+    const second = (
+      await interviewed(
+        served,
+        { inputResponses: { name: accept({ name: "Ada" }) }, requestState: first.requestState },
+        { id: 2 },
+      )
+    ).result;
     expect(Object.keys(second.inputRequests)).toEqual(["city"]);
     expect(second.requestState).not.toBe(first.requestState);
-    const done = (await interviewed(served, { inputResponses: { city: accept({ city: "Rome" }) }, requestState: second.requestState }, { id: 3 })).result;
+    const done = (
+      await interviewed(
+        served,
+        { inputResponses: { city: accept({ city: "Rome" }) }, requestState: second.requestState },
+        { id: 3 },
+      )
+    ).result;
     expect(done.resultType).toBe("complete");
     expect(JSON.parse(done.content[0].text)).toEqual([accept({ name: "Ada" }), accept({ city: "Rome" })]);
   });
@@ -92,14 +108,19 @@ describe("a plain call that asks (patterns MRTR)", () => {
     const { result } = await interviewed(served, { inputResponses, requestState });
     expect(result.resultType).toBe("input_required");
     const [key] = Object.keys(result.inputRequests);
-    const { result: next } = await interviewed(served, { inputResponses: { [key as string]: accept({ name: "Ada" }) }, requestState: result.requestState });
+    const { result: next } = await interviewed(served, {
+      inputResponses: { [key as string]: accept({ name: "Ada" }) },
+      requestState: result.requestState,
+    });
     expect(Object.keys(next.inputRequests)).toEqual(["city"]);
   });
 
   it("keeps what an earlier round settled", async () => {
     const served = await serve([interview]);
     const first = (await interviewed(served)).result;
-    const second = (await interviewed(served, { inputResponses: { name: accept({ name: "Ada" }) }, requestState: first.requestState })).result;
+    const second = (
+      await interviewed(served, { inputResponses: { name: accept({ name: "Ada" }) }, requestState: first.requestState })
+    ).result;
     const inputResponses = { name: accept({ name: "Eve" }), city: accept({ city: "Rome" }) };
     const { result } = await interviewed(served, { inputResponses, requestState: second.requestState });
     expect(JSON.parse(result.content[0].text)[0]).toEqual(accept({ name: "Ada" }));
@@ -111,16 +132,27 @@ describe("a plain call that asks (patterns MRTR)", () => {
   });
 
   it("holds the capabilities of the run against what it really asks", async () => {
-    const silent = defineTool({ ...interview, input: { type: "object" }, asks: [], run: async (_: unknown, { ask }: TaskContext) => JSON.stringify(await ask({ name: form("name") })) });
+    const silent = defineTool({
+      ...interview,
+      input: { type: "object" },
+      asks: [],
+      run: async (_: unknown, { ask }: TaskContext) => JSON.stringify(await ask({ name: form("name") })),
+    });
     const response = await (await serve([silent])).send("tools/call", { name: "interview" });
     expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({ error: { code: -32021, data: { requiredCapabilities: { elicitation: {} } } } });
+    expect(await response.json()).toMatchObject({
+      error: { code: -32021, data: { requiredCapabilities: { elicitation: {} } } },
+    });
   });
 });
 
 describe("requestState", () => {
   const refused = async (served: Served, params: object, options: object = {}): Promise<void> => {
-    const response = await served.send("tools/call", { name: "interview", arguments: { a: 1, b: { c: 2, d: 3 } }, ...params }, { capabilities, ...options });
+    const response = await served.send(
+      "tools/call",
+      { name: "interview", arguments: { a: 1, b: { c: 2, d: 3 } }, ...params },
+      { capabilities, ...options },
+    );
     expect([response.status, ((await response.json()) as Wire).error?.code]).toEqual([200, -32602]);
   };
 
@@ -154,7 +186,9 @@ describe("requestState", () => {
     const served = await serve([interview], { owners: ["owner-a", "owner-b"] });
     const { requestState } = (await interviewed(served, {}, { token: "owner-a" })).result;
     await refused(served, { requestState }, { token: "owner-b" });
-    expect((await interviewed(served, { requestState }, { token: "owner-a" })).result.resultType).toBe("input_required");
+    expect((await interviewed(served, { requestState }, { token: "owner-a" })).result.resultType).toBe(
+      "input_required",
+    );
   });
 
   it("is refused after an hour", async () => {
@@ -169,23 +203,37 @@ describe("requestState", () => {
 
 describe("a tool that asks before its task exists", () => {
   const prep = (served: Served, params: object, options: object = {}): Promise<Wire> =>
-    served.call("tools/call", { name: "prepared", arguments: {}, ...params }, { capabilities: withEverything, ...options });
+    served.call(
+      "tools/call",
+      { name: "prepared", arguments: {}, ...params },
+      { capabilities: withEverything, ...options },
+    );
 
   it("is no task in the first round, and a handle without state in the second (sep-2663)", async () => {
     const served = await serve([prepared]);
     const first = (await prep(served, {})).result;
-    expect(first).toMatchObject({ resultType: "input_required", inputRequests: { name: { method: "elicitation/create" } } });
+    expect(first).toMatchObject({
+      resultType: "input_required",
+      inputRequests: { name: { method: "elicitation/create" } },
+    });
     expect(first).not.toHaveProperty("taskId");
-    const second = (await prep(served, { inputResponses: { name: accept({ name: "Ada" }) }, requestState: first.requestState })).result;
+    const second = (
+      await prep(served, { inputResponses: { name: accept({ name: "Ada" }) }, requestState: first.requestState })
+    ).result;
     expect(second).toMatchObject({ resultType: "task", status: "working" });
     expect(second).not.toHaveProperty("requestState");
     expect(second).not.toHaveProperty("inputRequests");
 
     const { taskId } = second;
-    const get = async (): Promise<Wire> => (await served.call("tasks/get", { taskId }, { capabilities: withEverything })).result;
+    const get = async (): Promise<Wire> =>
+      (await served.call("tasks/get", { taskId }, { capabilities: withEverything })).result;
     // The task's keys are a namespace of their own: its "name" is not answered by the call's.
     expect((await until(get, ({ status }) => status !== "working")).inputRequests).toHaveProperty("name");
-    await served.call("tasks/update", { taskId, inputResponses: { name: accept({ name: "Bob" }) } }, { capabilities: withEverything });
+    await served.call(
+      "tasks/update",
+      { taskId, inputResponses: { name: accept({ name: "Bob" }) } },
+      { capabilities: withEverything },
+    );
     const done = await until(get, ({ status }) => status === "completed");
     expect(JSON.parse(done.result.content[0].text)).toEqual([accept({ name: "Ada" }), accept({ name: "Bob" })]);
   });
@@ -200,12 +248,30 @@ describe("a tool that asks before its task exists", () => {
     const served = await serve([prepared], { owners: ["owner-a"] });
     const options = { capabilities, token: "owner-a", headers: { "Idempotency-Key": "k" } };
     const first = (await prep(served, {}, options)).result;
-    const second = (await prep(served, { inputResponses: { name: accept({ name: "Ada" }) }, requestState: first.requestState }, options)).result;
+    const second = (
+      await prep(
+        served,
+        { inputResponses: { name: accept({ name: "Ada" }) }, requestState: first.requestState },
+        options,
+      )
+    ).result;
     expect(second).toMatchObject({ resultType: "input_required", inputRequests: { name: {} } });
     // The second round again, as a client that lost its answer sends it.
-    const repeated = (await prep(served, { inputResponses: { name: accept({ name: "Ada" }) }, requestState: first.requestState }, options)).result;
+    const repeated = (
+      await prep(
+        served,
+        { inputResponses: { name: accept({ name: "Ada" }) }, requestState: first.requestState },
+        options,
+      )
+    ).result;
     expect(repeated).toMatchObject({ resultType: "input_required", inputRequests: { name: {} } });
-    const third = (await prep(served, { inputResponses: { name: accept({ name: "Bob" }) }, requestState: repeated.requestState }, options)).result;
+    const third = (
+      await prep(
+        served,
+        { inputResponses: { name: accept({ name: "Bob" }) }, requestState: repeated.requestState },
+        options,
+      )
+    ).result;
     expect(JSON.parse(third.content[0].text)).toEqual([accept({ name: "Ada" }), accept({ name: "Bob" })]);
   });
 });

@@ -4,7 +4,11 @@ import type { Ask, TaskContext } from "../../../src/tool/context";
 import { serve, TASKS, until, withEverything, withTasks, type Served, type Wire } from "../../support/mcp";
 
 const input = { type: "object" } as const;
-const form = (key: string): Ask => ({ kind: "form", message: `Value of ${key}?`, schema: { type: "object", properties: { v: { type: "string" } }, required: ["v"] } });
+const form = (key: string): Ask => ({
+  kind: "form",
+  message: `Value of ${key}?`,
+  schema: { type: "object", properties: { v: { type: "string" } }, required: ["v"] },
+});
 
 const ask = defineTool({
   name: "ask",
@@ -12,10 +16,17 @@ const ask = defineTool({
   input: { type: "object", properties: { keys: { type: "array", items: { type: "string" } } }, required: ["keys"] },
   task: "optional",
   asks: ["form"],
-  run: async (args, { ask: put }: TaskContext) => JSON.stringify(await put(Object.fromEntries((args["keys"] as string[]).map((key) => [key, form(key)])))),
+  run: async (args, { ask: put }: TaskContext) =>
+    JSON.stringify(await put(Object.fromEntries((args["keys"] as string[]).map((key) => [key, form(key)])))),
 });
 const done = defineTool({ name: "done", description: "Ends at once.", input, task: "required", run: () => "done" });
-const toolError = defineTool({ name: "tool_error", description: "d", input, task: "required", run: () => Promise.reject(new ToolError("No luck.")) });
+const toolError = defineTool({
+  name: "tool_error",
+  description: "d",
+  input,
+  task: "required",
+  run: () => Promise.reject(new ToolError("No luck.")),
+});
 const rpcError = defineTool({
   name: "rpc_error",
   description: "d",
@@ -40,28 +51,48 @@ const all = [ask, done, toolError, rpcError, forever];
 const options = { capabilities: withEverything };
 const start = async (served: Served, name: string, args: object = {}, over: object = options): Promise<string> =>
   (await served.tool(name, args, over)).result.taskId;
-const get = async (served: Served, taskId: string, over: object = options): Promise<Wire> => (await served.call("tasks/get", { taskId }, over)).result;
+const get = async (served: Served, taskId: string, over: object = options): Promise<Wire> =>
+  (await served.call("tasks/get", { taskId }, over)).result;
 const settled = (served: Served, taskId: string, over: object = options): Promise<Wire> =>
-  until(() => get(served, taskId, over), ({ status }) => ["completed", "failed", "cancelled"].includes(status));
-const asking = (served: Served, taskId: string): Promise<Wire> => until(() => get(served, taskId), ({ status }) => status === "input_required");
+  until(
+    () => get(served, taskId, over),
+    ({ status }) => ["completed", "failed", "cancelled"].includes(status),
+  );
+const asking = (served: Served, taskId: string): Promise<Wire> =>
+  until(
+    () => get(served, taskId),
+    ({ status }) => status === "input_required",
+  );
 const update = (served: Served, taskId: string, inputResponses: object, over: object = options): Promise<Wire> =>
   served.call("tasks/update", { taskId, inputResponses }, over);
 const ACK = { resultType: "complete", _meta: { "io.modelcontextprotocol/serverInfo": expect.anything() } };
 const iso = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
 describe("the gate of the tasks extension", () => {
-  it.each(["tasks/get", "tasks/update", "tasks/cancel"])("closes %s to a request that did not declare it, whatever the id (B01)", async (method) => {
-    const served = await serve(all);
-    const real = await start(served, "forever");
-    for (const capabilities of [{}, { tasks: {} }, { tasks: { list: {} }, extensions: {} }, { extensions: { [TASKS]: null } }, { extensions: [] }]) {
-      for (const taskId of [real, "gate-test"]) {
-        const response = await served.send(method, { taskId, inputResponses: {} }, { capabilities, id: "g" });
-        expect(response.status).toBe(400);
-        expect(await response.json()).toMatchObject({ id: "g", error: { code: -32021, data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } } });
+  it.each(["tasks/get", "tasks/update", "tasks/cancel"])(
+    "closes %s to a request that did not declare it, whatever the id (B01)",
+    async (method) => {
+      const served = await serve(all);
+      const real = await start(served, "forever");
+      for (const capabilities of [
+        {},
+        { tasks: {} },
+        { tasks: { list: {} }, extensions: {} },
+        { extensions: { [TASKS]: null } },
+        { extensions: [] },
+      ]) {
+        for (const taskId of [real, "gate-test"]) {
+          const response = await served.send(method, { taskId, inputResponses: {} }, { capabilities, id: "g" });
+          expect(response.status).toBe(400);
+          expect(await response.json()).toMatchObject({
+            id: "g",
+            error: { code: -32021, data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } },
+          });
+        }
       }
-    }
-    expect((await get(served, real)).status).toBe("working");
-  });
+      expect((await get(served, real)).status).toBe("working");
+    },
+  );
 
   it("does not open for the next request (B01)", async () => {
     const served = await serve(all);
@@ -92,13 +123,19 @@ describe("a handle", () => {
 
   it("names a task that can be read at once, a hundred times (B12)", async () => {
     const served = await serve(all);
-    const answers = await Promise.all(Array.from({ length: 100 }, async () => served.call("tasks/get", { taskId: await start(served, "done") }, options)));
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, async () =>
+        served.call("tasks/get", { taskId: await start(served, "done") }, options),
+      ),
+    );
     expect(answers.filter(({ error }) => error)).toEqual([]);
     expect(new Set(answers.map(({ result }) => result.taskId)).size).toBe(100);
   });
 
   it("ignores the task parameter of 2025 (B07)", async () => {
-    const { result } = await (await serve(all)).call("tools/call", { name: "done", arguments: {}, task: { ttl: "nonsense" } }, options);
+    const { result } = await (
+      await serve(all)
+    ).call("tools/call", { name: "done", arguments: {}, task: { ttl: "nonsense" } }, options);
     expect(result).toMatchObject({ resultType: "task", ttlMs: 86_400_000 });
   });
 });
@@ -123,22 +160,36 @@ describe("tasks/get", () => {
   it("calls a tool error completed", async () => {
     const served = await serve(all);
     const task = await settled(served, await start(served, "tool_error"));
-    expect(task).toMatchObject({ status: "completed", result: { resultType: "complete", isError: true, content: [{ text: "No luck." }] } });
+    expect(task).toMatchObject({
+      status: "completed",
+      result: { resultType: "complete", isError: true, content: [{ text: "No luck." }] },
+    });
     expect(task).not.toHaveProperty("error");
   });
 
   it("calls a JSON-RPC error failed, with a status message and no result", async () => {
     const served = await serve(all);
     const task = await settled(served, await start(served, "rpc_error"));
-    expect(task).toMatchObject({ status: "failed", statusMessage: expect.stringContaining("Refused."), error: { code: 12345, message: "Refused.", data: { a: [1] } } });
+    expect(task).toMatchObject({
+      status: "failed",
+      statusMessage: expect.stringContaining("Refused."),
+      error: { code: 12345, message: "Refused.", data: { a: [1] } },
+    });
     expect(task).not.toHaveProperty("result");
   });
 
   it("says how far a working task is, and nothing of an outcome", async () => {
     const served = await serve(all);
     const taskId = await start(served, "forever");
-    const task = await until(() => get(served, taskId), ({ statusMessage }) => statusMessage !== undefined);
-    expect(task).toMatchObject({ status: "working", statusMessage: "Fetched 3 of 10 pieces (30%)", pollIntervalMs: 250 });
+    const task = await until(
+      () => get(served, taskId),
+      ({ statusMessage }) => statusMessage !== undefined,
+    );
+    expect(task).toMatchObject({
+      status: "working",
+      statusMessage: "Fetched 3 of 10 pieces (30%)",
+      pollIntervalMs: 250,
+    });
     for (const member of ["result", "error", "inputRequests", "requestState"]) expect(task).not.toHaveProperty(member);
   });
 
@@ -149,7 +200,11 @@ describe("tasks/get", () => {
     expect(Object.keys(first.inputRequests)).toEqual(["k1", "k2"]);
     expect(first.inputRequests.k1).toEqual({
       method: "elicitation/create",
-      params: { mode: "form", message: "Value of k1?", requestedSchema: { type: "object", properties: { v: { type: "string" } }, required: ["v"] } },
+      params: {
+        mode: "form",
+        message: "Value of k1?",
+        requestedSchema: { type: "object", properties: { v: { type: "string" } }, required: ["v"] },
+      },
     });
     served.advance(5_000);
     expect((await get(served, taskId)).inputRequests).toEqual(first.inputRequests);
@@ -160,28 +215,48 @@ describe("tasks/get", () => {
     const taskId = await start(served, "ask", { keys: ["constructor"] });
     expect(Object.keys((await asking(served, taskId)).inputRequests)).toEqual(["constructor"]);
     await update(served, taskId, { constructor: { action: "decline" } });
-    expect(JSON.parse((await settled(served, taskId)).result.content[0].text)).toEqual({ constructor: { action: "decline" } });
+    expect(JSON.parse((await settled(served, taskId)).result.content[0].text)).toEqual({
+      constructor: { action: "decline" },
+    });
   });
 });
 
 describe("tasks that are not there", () => {
-  it.each(["tasks/get", "tasks/update", "tasks/cancel"])("read the same to %s, byte for byte: unknown, foreign, forged, expired, misspelt", async (method) => {
-    const served = await serve(all, { owners: ["owner-a", "owner-b"] });
-    const mine = { ...options, token: "owner-a" };
-    const foreign = await start(served, "done", {}, { ...options, token: "owner-b" });
-    const expired = await start(served, "done", {}, mine);
-    const last = expired.at(-1) === "A" ? "B" : "A";
-    served.advance(90_000_000);
-    const alive = await start(served, "done", {}, { ...options, token: "owner-b" });
-    const ids = [foreign, expired, alive, expired.slice(0, -1) + last, `${expired}=`, "x", "", "__proto__", "constructor", "a".repeat(5_000)];
-    const answers = new Set<string>();
-    for (const taskId of ids) {
-      const response = await served.send(method, { taskId, inputResponses: {} }, mine);
-      answers.add(`${response.status} ${await response.text()}`);
-    }
-    expect([...answers]).toEqual(['200 {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"No such task, or it has expired."}}']);
-    expect((await served.call(method, { taskId: alive, inputResponses: {} }, { ...options, token: "owner-b" })).error).toBeUndefined();
-  });
+  it.each(["tasks/get", "tasks/update", "tasks/cancel"])(
+    "read the same to %s, byte for byte: unknown, foreign, forged, expired, misspelt",
+    async (method) => {
+      const served = await serve(all, { owners: ["owner-a", "owner-b"] });
+      const mine = { ...options, token: "owner-a" };
+      const foreign = await start(served, "done", {}, { ...options, token: "owner-b" });
+      const expired = await start(served, "done", {}, mine);
+      const last = expired.at(-1) === "A" ? "B" : "A";
+      served.advance(90_000_000);
+      const alive = await start(served, "done", {}, { ...options, token: "owner-b" });
+      const ids = [
+        foreign,
+        expired,
+        alive,
+        expired.slice(0, -1) + last,
+        `${expired}=`,
+        "x",
+        "",
+        "__proto__",
+        "constructor",
+        "a".repeat(5_000),
+      ];
+      const answers = new Set<string>();
+      for (const taskId of ids) {
+        const response = await served.send(method, { taskId, inputResponses: {} }, mine);
+        answers.add(`${response.status} ${await response.text()}`);
+      }
+      expect([...answers]).toEqual([
+        '200 {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"No such task, or it has expired."}}',
+      ]);
+      expect(
+        (await served.call(method, { taskId: alive, inputResponses: {} }, { ...options, token: "owner-b" })).error,
+      ).toBeUndefined();
+    },
+  );
 
   it.each([[{}], [{ taskId: 5 }], [{ taskId: null }]])("params %j are -32602", async (params) => {
     const { error } = await (await serve(all)).call("tasks/get", params, { ...options, headers: { "Mcp-Name": "x" } });
@@ -195,7 +270,9 @@ describe("tasks/update", () => {
     const taskId = await start(served, "ask", { keys: ["k1"] });
     await asking(served, taskId);
     expect((await update(served, taskId, { k1: { action: "accept", content: { v: "yes" } } })).result).toEqual(ACK);
-    expect(JSON.parse((await settled(served, taskId)).result.content[0].text)).toEqual({ k1: { action: "accept", content: { v: "yes" } } });
+    expect(JSON.parse((await settled(served, taskId)).result.content[0].text)).toEqual({
+      k1: { action: "accept", content: { v: "yes" } },
+    });
   });
 
   it("takes some answers and leaves the other questions, in the very next read", async () => {
@@ -216,7 +293,10 @@ describe("tasks/update", () => {
     await asking(served, taskId);
     expect((await update(served, taskId, { k1: { action: "decline" } })).result).toEqual(ACK);
     expect((await update(served, taskId, { k2: { action: "cancel", content: null } })).result).toEqual(ACK);
-    expect(JSON.parse((await settled(served, taskId)).result.content[0].text)).toEqual({ k1: { action: "decline" }, k2: { action: "cancel" } });
+    expect(JSON.parse((await settled(served, taskId)).result.content[0].text)).toEqual({
+      k1: { action: "decline" },
+      k2: { action: "cancel" },
+    });
   });
 
   it("acks a malformed answer and asks again under a key never used before, saying why (B04, B09)", async () => {
@@ -237,14 +317,18 @@ describe("tasks/update", () => {
     await update(served, taskId, { k1: { action: "accept", content: { v: "stale" } } });
     const [last] = Object.keys((await get(served, taskId)).inputRequests) as [string];
     await update(served, taskId, { [last]: { action: "accept", content: { v: "right" } } });
-    expect(JSON.parse((await settled(served, taskId)).result.content[0].text)).toEqual({ k1: { action: "accept", content: { v: "right" } } });
+    expect(JSON.parse((await settled(served, taskId)).result.content[0].text)).toEqual({
+      k1: { action: "accept", content: { v: "right" } },
+    });
   });
 
   it("acks keys nobody asked, and takes them for nothing (sep-2663)", async () => {
     const served = await serve(all);
     const taskId = await start(served, "ask", { keys: ["k1"] });
     const before = await asking(served, taskId);
-    expect((await update(served, taskId, { other: { action: "accept", content: { v: "x" } }, ["__proto__"]: 1 })).result).toEqual(ACK);
+    expect(
+      (await update(served, taskId, { other: { action: "accept", content: { v: "x" } }, ["__proto__"]: 1 })).result,
+    ).toEqual(ACK);
     expect(await get(served, taskId)).toEqual(before);
   });
 
@@ -256,11 +340,17 @@ describe("tasks/update", () => {
     expect(await get(served, taskId)).toEqual(before);
   });
 
-  it.each([[{}], [{ inputResponses: null }], [{ inputResponses: [] }], [{ inputResponses: "x" }]])("with %j is -32602", async (params) => {
-    const served = await serve(all);
-    const taskId = await start(served, "forever");
-    expect((await served.call("tasks/update", { taskId, ...params }, options)).error).toMatchObject({ code: -32602, message: "params.inputResponses must be an object." });
-  });
+  it.each([[{}], [{ inputResponses: null }], [{ inputResponses: [] }], [{ inputResponses: "x" }]])(
+    "with %j is -32602",
+    async (params) => {
+      const served = await serve(all);
+      const taskId = await start(served, "forever");
+      expect((await served.call("tasks/update", { taskId, ...params }, options)).error).toMatchObject({
+        code: -32602,
+        message: "params.inputResponses must be an object.",
+      });
+    },
+  );
 });
 
 describe("tasks/cancel", () => {
@@ -277,7 +367,8 @@ describe("tasks/cancel", () => {
     const served = await serve(all);
     const taskId = await start(served, "done");
     const before = await settled(served, taskId);
-    for (let time = 0; time < 2; time += 1) expect((await served.call("tasks/cancel", { taskId }, options)).result).toEqual(ACK);
+    for (let time = 0; time < 2; time += 1)
+      expect((await served.call("tasks/cancel", { taskId }, options)).result).toEqual(ACK);
     expect(await get(served, taskId)).toEqual(before);
   });
 
@@ -285,7 +376,15 @@ describe("tasks/cancel", () => {
     const served = await serve(all);
     const taskId = await start(served, "forever");
     const body = JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } });
-    expect((await served.app.request("http://localhost/mcp", { method: "POST", headers: { "Content-Type": "application/json" }, body })).status).toBe(202);
+    expect(
+      (
+        await served.app.request("http://localhost/mcp", {
+          method: "POST",
+          headers: { "Content-Type": "application/json" },
+          body,
+        })
+      ).status,
+    ).toBe(202);
     expect((await get(served, taskId)).status).toBe("working");
   });
 });
@@ -296,6 +395,8 @@ describe("a limit that is reached", () => {
     await start(served, "forever");
     const response = await served.send("tools/call", { name: "forever" }, { capabilities: withTasks });
     expect(response.status).toBe(200);
-    expect(await response.json()).toMatchObject({ error: { code: 42900, data: { limit: "MAX_TASKS_PER_OWNER", value: 1 } } });
+    expect(await response.json()).toMatchObject({
+      error: { code: 42900, data: { limit: "MAX_TASKS_PER_OWNER", value: 1 } },
+    });
   });
 });
