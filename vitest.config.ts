@@ -2,6 +2,7 @@ import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 
 const inWorkerd = "test/**/*.workers.test.ts";
+const ofStorage = "test/{stores,durable-objects}/**/*.workers.test.ts";
 const withForeignClients = "test/clients/**/*.test.ts";
 
 export default defineConfig({
@@ -14,7 +15,17 @@ export default defineConfig({
       // What needs the runtime: objects, alarms, evictions, the cron. Storage is fresh for each file, not for each test.
       {
         plugins: [cloudflareTest({ wrangler: { configPath: "./wrangler.toml", environment: "conformance" } })],
-        test: { name: "workers", include: [inWorkerd] },
+        test: { name: "workers", include: [inWorkerd], exclude: [ofStorage] },
+      },
+      // The objects by themselves, with the tools, limits and clock that each test gives them.
+      {
+        plugins: [
+          cloudflareTest({
+            main: "./test/stores/worker.ts",
+            wrangler: { configPath: "./wrangler.toml", environment: "conformance" },
+          }),
+        ],
+        test: { name: "objects", include: [ofStorage] },
       },
       // Clients we did not write, against a local server. One file at a time: each starts a server of its own.
       {

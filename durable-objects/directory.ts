@@ -11,7 +11,7 @@ export class Directory extends DurableObject implements DirectoryCalls {
   readonly #schema = new Schema(this.ctx.storage, directoryUpgrades);
 
   async note(name: string, due: number): Promise<void> {
-    this.ctx.storage.transactionSync(() => {
+    this.#schema.transaction(() => {
       this.#schema.create();
       this.ctx.storage.sql.exec(directorySql.note, name, due, crypto.randomUUID());
     });

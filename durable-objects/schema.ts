@@ -7,7 +7,7 @@ const VERSION = "schema";
 export class Schema {
   readonly #storage: DurableObjectStorage;
   readonly #upgrades: readonly string[];
-  /** True once they were seen in storage; never learnt from a write, which a transaction may still undo. */
+  /** True once they were seen in storage. */
   #seen = false;
 
   constructor(storage: DurableObjectStorage, upgrades: readonly string[]) {
@@ -24,14 +24,26 @@ export class Schema {
     return true;
   }
 
+  /** All of it or nothing, the tables included: what was seen within is not to be trusted when it is undone. */
+  transaction<T>(write: () => T): T {
+    try {
+      return this.#storage.transactionSync(write);
+    } catch (error) {
+      this.#seen = false;
+      throw error;
+    }
+  }
+
   /** To be called within the transaction that writes the first rows. */
   create(): void {
     if (!this.exists()) this.#upgradeFrom(0);
   }
 
-  /** After `deleteAll`, which drops the tables too. */
-  forget(): void {
+  /** Leaves nothing behind: the tables go too, and the alarm with them. */
+  async wipe(): Promise<void> {
     this.#seen = false;
+    // Since compatibility date 2026-02-24 the second alone would do.
+    await Promise.all([this.#storage.deleteAlarm(), this.#storage.deleteAll()]);
   }
 
   #upgradeFrom(version: number): void {

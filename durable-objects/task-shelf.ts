@@ -40,7 +40,7 @@ class SqlShelf implements TaskShelf {
     if (before !== null) this.load();
     const kept = before === null ? null : this.#kept;
     // Known only once it is committed: a transaction that throws leaves what was there.
-    this.#kept = this.#storage.transactionSync(() => {
+    this.#kept = this.#schema.transaction(() => {
       if (before === null) this.#schema.create();
       // Part of the same commit: the alarm's row lies in the same database. No await, or the block would end here.
       if (alarmAt !== undefined) this.setAlarm(alarmAt);
@@ -62,8 +62,7 @@ class SqlShelf implements TaskShelf {
 
   async clear(): Promise<void> {
     this.#kept = null;
-    this.#schema.forget();
-    await Promise.all([this.#storage.deleteAlarm(), this.#storage.deleteAll()]);
+    await this.#schema.wipe();
   }
 
   #write(kept: Kept | null, task: Task, entry: LogEntry): Kept {

@@ -1,6 +1,8 @@
 import type { OwnerFeedMessage, TaskListPage, TaskListQuery, TaskListRow } from "./task-store";
 import type { Examined, Mirror, Reservation, Reserved, TaskIndex } from "./task-index";
 
+const SECOND_LOOK_MS = 60_000;
+
 type Row = TaskListRow & {
   readonly deadline: number;
   readonly confirmed: boolean;
@@ -68,11 +70,11 @@ export class MemoryIndex implements TaskIndex {
     return { watched: this.#listeners.size > 0 };
   }
 
-  async list({ limit, after }: TaskListQuery): Promise<TaskListPage & { readonly reserved: readonly string[] }> {
+  async list({ limit, after }: TaskListQuery, now: number): Promise<TaskListPage & { readonly reserved: readonly string[] }> {
     const older = (row: Row): boolean =>
       !after || row.createdAt < after.createdAt || (row.createdAt === after.createdAt && row.id < after.id);
     const found = [...this.#rows.values()]
-      .filter(older)
+      .filter((row) => older(row) && !(row.expiresAt !== null && row.expiresAt <= now))
       .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1));
     const rows = found.slice(0, limit);
     return {
@@ -89,7 +91,7 @@ export class MemoryIndex implements TaskIndex {
 
   async swept(
     examined: readonly Examined[],
-    _now: number,
+    now: number,
   ): Promise<{ removed: number; dropped: number; nextDue: number | null }> {
     let removed = 0;
     let dropped = 0;
@@ -98,7 +100,9 @@ export class MemoryIndex implements TaskIndex {
       if (!row) continue;
       if (found.found) {
         if (found.mirror.version > row.version) await this.mirror(found.mirror);
-        else this.#rows.set(row.id, { ...row, due: found.mirror.due, confirmed: true });
+        // What was set going again gets time before it is looked at once more.
+        const due = found.mirror.due !== null && found.mirror.due <= now ? now + SECOND_LOOK_MS : found.mirror.due;
+        this.#rows.set(row.id, { ...(this.#rows.get(row.id) as Row), due, confirmed: true });
         continue;
       }
       this.#rows.delete(found.id);

@@ -69,7 +69,8 @@ export class MemoryTaskStore implements TaskStore {
       origin,
       createdAt,
       deadline: now + limits.reservationMs,
-      idempotency: idempotency ?? null,
+      // Anonymous callers share nothing, keys included.
+      idempotency: draft.owner === null ? null : (idempotency ?? null),
       ...caps,
     };
     const reserved = await index.reserve(row, now);
@@ -116,7 +117,7 @@ export class MemoryTaskStore implements TaskStore {
   }
 
   async list(query: TaskListQuery): Promise<TaskListPage> {
-    const { rows, more } = await this.#index(query.namespace, query.owner).list(query);
+    const { rows, more } = await this.#index(query.namespace, query.owner).list(query, this.#parts.clock());
     return { rows, more };
   }
 

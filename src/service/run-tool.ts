@@ -14,6 +14,9 @@ import { aborted, RunAborted, Suspension } from "./suspension";
 /** Progress is written at most this often; the newest is never lost. */
 const PROGRESS_EVERY_MS = 250;
 
+/** A line for people, written with every report. */
+const MAX_PROGRESS_LENGTH = 1000;
+
 /** What a run needs from whoever holds the task. */
 export type RunHolder = {
   /** The task as it stands. */
@@ -227,7 +230,8 @@ class DurableRun {
 
   #report(progress: Progress): void {
     if (this.#closed || this.#signal.aborted) return;
-    this.#progress = progress;
+    const { message } = progress;
+    this.#progress = message === undefined ? progress : { ...progress, message: message.slice(0, MAX_PROGRESS_LENGTH) };
     if (this.#progressTimer !== null) return;
     const wait = this.#progressAt + PROGRESS_EVERY_MS - Date.now();
     if (wait <= 0) this.#flush();

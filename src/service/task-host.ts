@@ -3,14 +3,12 @@ import type { JsonObject } from "../task/json";
 import { expiresAt, isExpired, type LogEntry, type Outcome, type Owner, type Task, type TaskDraft } from "../task/task";
 import { createTask, nextDue, transition, type TaskEvent } from "../task/transition";
 import type { LogLevel, TaskContext } from "../tool/context";
-import { mayContinue, type Registry } from "../tool/registry";
+import type { Registry } from "../tool/registry";
 import { sortAnswers } from "./check-answer";
-import type { Ending } from "./ending";
 import type { Limits } from "./limits";
 import { Outbox } from "./outbox";
-import { runTool, type RunEnd } from "./run-tool";
+import { Runner } from "./runner";
 import { toSnapshot, withoutBody } from "./snapshot";
-import { RunAborted } from "./suspension";
 import type { Examined, Mirror } from "./task-index";
 import type { TaskShelf } from "./task-shelf";
 import type { Command, TaskFeedMessage, TaskSnapshot, Told } from "./task-store";
@@ -38,12 +36,6 @@ export type HostParts = {
   readonly log: (level: LogLevel, message: string, data: JsonObject) => void;
 };
 
-type Run = {
-  readonly controller: AbortController;
-  readonly timer: ReturnType<typeof setTimeout>;
-  readonly until: number;
-};
-
 /**
  * One task where it lives: it saves, announces and runs, and decides nothing; what may happen is `transition`'s.
  * Memory is a cache: the host may vanish between any two lines and go on from its shelf.
@@ -51,9 +43,9 @@ type Run = {
 export class TaskHost {
   readonly #parts: HostParts;
   readonly #outbox: Outbox;
+  readonly #runner: Runner;
   /** undefined: not looked yet. */
   #task: Task | null | undefined;
-  #run: Run | null = null;
   #watchAt = 0;
   /** The alarm as far as this incarnation knows it. */
   #alarm: number | null | undefined;
@@ -66,6 +58,15 @@ export class TaskHost {
       send: () => this.#sendMirror(),
       retry: () => this.#arm(),
     });
+    this.#runner = new Runner({
+      ...parts,
+      task: () => this.#task as Task,
+      dispatch: (event) => this.#dispatch(event),
+      ended: async () => {
+        await this.#outbox.flush();
+        this.#arm();
+      },
+    });
   }
 
   /** First come, first stored: a repeated create gets what is there. Late past the reservation's deadline. */
@@ -75,7 +76,7 @@ export class TaskHost {
   ): { readonly kind: "created" | "existing"; readonly task: TaskSnapshot } | { readonly kind: "late" } {
     const existing = this.#load();
     if (existing) return { kind: "existing", task: toSnapshot(existing) };
-    if (this.#parts.clock() > deadline) return { kind: "late" };
+    if (this.#parts.clock() >= deadline) return { kind: "late" };
     const { task, entry } = createTask(draft);
     const due = nextDue(task);
     this.#parts.shelf.commit(null, task, entry, due);
@@ -164,7 +165,7 @@ export class TaskHost {
   }
 
   #leaseIsDead(task: Task): boolean {
-    return this.#run === null && task.stage.phase === "working" && task.stage.activity.kind === "running";
+    return this.#runner.until() === null && task.stage.phase === "working" && task.stage.activity.kind === "running";
   }
 
   #proceed(task: Task): void {
@@ -179,7 +180,7 @@ export class TaskHost {
       this.#dispatch({ type: "restarted", at: now, maxRestarts: limits.maxRestarts, minTtlMs: limits.minTtlMs });
     if (task.stage.phase === "input_required") this.#dispatch({ type: "questions_lapsed", at: now });
     this.#dispatch({ type: "started", at: now });
-    if (this.#run) this.#watchAt = now + LEASE_MS;
+    if (this.#runner.until() !== null) this.#watchAt = now + LEASE_MS;
   }
 
   /** Durable first, then the watchers, then what follows from it. */
@@ -190,17 +191,18 @@ export class TaskHost {
     if (task === before) return false;
     const entry = effects.find((effect) => effect.type === "log")?.entry as LogEntry;
     if (event.type === "started") this.#watchAt = this.#parts.clock() + LEASE_MS;
-    this.#task = task;
     const touched = event.type === "progressed" || event.type === "stepped";
     if (!touched) this.#outbox.owe();
     const alarm = this.#nextAlarm(task);
     this.#parts.shelf.commit(before, task, entry, alarm === this.#alarm ? undefined : alarm);
+    // Only now: a commit that fails must not leave memory ahead of what is stored.
+    this.#task = task;
     this.#alarm = alarm;
     this.#announce(entry, task);
     if (event.type === "progressed") this.#outbox.touch(() => this.#parts.touch(task), this.#parts.keepAlive);
     for (const effect of effects) {
-      if (effect.type === "abort") this.#stop("settled");
-      if (effect.type === "start") this.#start(task);
+      if (effect.type === "abort") this.#runner.stop();
+      if (effect.type === "start") this.#runner.start(task);
     }
     return true;
   }
@@ -212,108 +214,9 @@ export class TaskHost {
     if (expired) this.#parts.announce({ kind: "gone" }, true);
   }
 
-  #start(task: Task): void {
-    const registered = this.#parts.registry.get(task.tool);
-    if (!registered || !mayContinue(registered.tool, task.toolVersion)) {
-      const why = registered
-        ? "has changed and cannot go on with a task that an earlier version began"
-        : "is no longer served here";
-      const message = `The tool "${task.tool}" ${why}.`;
-      this.#settle({
-        outcome: { kind: "error", error: { code: -32603, message } },
-        statusMessage: message,
-        retry: false,
-      });
-      return;
-    }
-    const controller = new AbortController();
-    const timeoutMs = registered.tool.timeoutMs ?? this.#parts.limits.timeoutMs;
-    const timer = setTimeout(() => controller.abort(new RunAborted("timeout")), timeoutMs);
-    const run: Run = { controller, timer, until: this.#parts.clock() + timeoutMs };
-    this.#run = run;
-    const holder = {
-      task: () => this.#task as Task,
-      emit: (event: TaskEvent) => this.#run === run && this.#dispatch(event),
-      clock: this.#parts.clock,
-      limits: this.#parts.limits,
-      fetch: this.#parts.fetch,
-      log: (level: LogLevel, message: string, data?: JsonObject) =>
-        this.#parts.log(level, message, { ...data, task: task.id, tool: task.tool }),
-    };
-    const work = runTool(registered, holder, controller.signal)
-      .then((end) => this.#ended(run, end))
-      .catch((error: unknown) =>
-        this.#parts.log("error", "A run ended badly.", { task: task.id, error: String(error) }),
-      );
-    this.#parts.keepAlive(work);
-  }
-
-  async #ended(run: Run, end: RunEnd): Promise<void> {
-    clearTimeout(run.timer);
-    if (this.#run !== run) return;
-    switch (end.kind) {
-      case "suspended":
-        this.#run = null;
-        this.#dispatch(end.event);
-        break;
-      case "aborted":
-        if (end.cause === "timeout") this.#attemptFailed(timedOut(this.#task as Task));
-        break;
-      case "ended":
-        if (end.ending.fault !== undefined) this.#logFault(end.ending.fault);
-        if (end.ending.retry) this.#attemptFailed(end.ending);
-        else this.#settle(end.ending);
-        break;
-    }
-    this.#run = null;
-    await this.#outbox.flush();
-    this.#arm();
-  }
-
-  #settle({ outcome, statusMessage }: Ending): void {
-    this.#dispatch({
-      type: "settled",
-      at: this.#parts.clock(),
-      outcome,
-      statusMessage,
-      minTtlMs: this.#parts.limits.minTtlMs,
-    });
-  }
-
-  #attemptFailed(ending: Ending): void {
-    const task = this.#task as Task;
-    const { clock, limits, random, registry } = this.#parts;
-    const max = registry.get(task.tool)?.tool.maxAttempts ?? limits.maxAttempts;
-    const attempt = task.attempts + 1;
-    const at = clock();
-    const last = attempt >= max;
-    const reason = ending.statusMessage ?? "It failed.";
-    this.#dispatch({
-      type: "attempt_failed",
-      at,
-      retryAt: last ? null : at + Math.round(Math.min(60_000, 1000 * 2 ** task.attempts) * (0.75 + random() / 2)),
-      statusMessage: max > 1 ? `Attempt ${attempt} of ${max}: ${reason}` : reason,
-      giveUp: ending.outcome,
-      minTtlMs: limits.minTtlMs,
-    });
-  }
-
-  #stop(cause: RunAborted["cause"]): void {
-    if (!this.#run) return;
-    clearTimeout(this.#run.timer);
-    this.#run.controller.abort(new RunAborted(cause));
-    this.#run = null;
-  }
-
-  #logFault(fault: unknown): void {
-    const task = this.#task as Task;
-    const error = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
-    this.#parts.log("error", "The tool failed.", { task: task.id, tool: task.tool, attempt: task.attempts + 1, error });
-  }
-
   async #collect(task: Task, now: number): Promise<void> {
     this.#dispatch({ type: "expired", at: now });
-    this.#stop("settled");
+    this.#runner.stop();
     if (task.stage.phase === "settled") this.#parts.announce({ kind: "gone" }, true);
     this.#task = null;
     this.#alarm = null;
@@ -367,14 +270,9 @@ export class TaskHost {
 
   /** When the sweep should look: at the expiry, or once the task's own alarm must have been lost. */
   #sweepAt(task: Task, expiry: number | null): number | null {
-    const run = this.#run?.until ?? (this.#leaseIsDead(task) ? task.updatedAt : null);
+    const run = this.#runner.until() ?? (this.#leaseIsDead(task) ? task.updatedAt : null);
     const late = [nextDue(task), run].flatMap((at) => (at === null ? [] : [at + LATE_MS]));
     const times = expiry === null ? late : [...late, expiry];
     return times.length === 0 ? null : Math.min(...times);
   }
 }
-
-const timedOut = (task: Task): Ending => {
-  const message = `The tool "${task.tool}" ran longer than it may between suspensions and was stopped.`;
-  return { outcome: { kind: "error", error: { code: -32603, message } }, statusMessage: message, retry: true };
-};

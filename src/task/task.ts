@@ -137,14 +137,16 @@ export type TaskEventName =
 export const outstanding = (task: Task): readonly Question[] =>
   task.questions.filter((question) => question.state.kind === "open");
 
+type Lifetime = Pick<Task, "createdAt" | "ttlMs" | "stage">;
+
 /** When the task stops being readable, or null for never. `retentionMs` rules settled tasks without a ttl. */
-export function expiresAt(task: Task, retentionMs: number): number | null {
+export function expiresAt(task: Lifetime, retentionMs: number): number | null {
   if (task.ttlMs !== null) return task.createdAt + task.ttlMs;
   return task.stage.phase === "settled" ? task.stage.settledAt + retentionMs : null;
 }
 
 /** Expiry is a fact of reading: a task reads as not found from this instant, whether or not anything collected it. */
-export function isExpired(task: Task, now: number, retentionMs: number): boolean {
+export function isExpired(task: Lifetime, now: number, retentionMs: number): boolean {
   const at = expiresAt(task, retentionMs);
   return at !== null && now >= at;
 }

@@ -193,7 +193,8 @@ function accept(
   effects: readonly Effect[] = [],
   keys?: readonly string[],
 ): Transition {
-  const next: Task = { ...task, ...change, updatedAt: at, version: task.version + 1 };
+  const statusMessage = clipped(change.statusMessage === undefined ? task.statusMessage : change.statusMessage);
+  const next: Task = { ...task, ...change, statusMessage, updatedAt: at, version: task.version + 1 };
   const moved = next.stage.phase === task.stage.phase ? next : { ...next, statusAt: at };
   return { task: moved, effects: [{ type: "log", entry: entryOf(moved, event, keys) }, ...effects] };
 }
@@ -231,6 +232,12 @@ function withSleep(sleeps: readonly number[], ordinal: number, until: number): r
   if (sleeps[ordinal] !== undefined) return sleeps;
   return [...sleeps, ...Array<number>(Math.max(0, ordinal - sleeps.length)).fill(0), until];
 }
+
+/** A line for people; whole texts belong into the result or the question. */
+const MAX_STATUS_LENGTH = 1000;
+
+const clipped = (text: string | null): string | null =>
+  text !== null && text.length > MAX_STATUS_LENGTH ? `${text.slice(0, MAX_STATUS_LENGTH - 1)}…` : text;
 
 const sameProgress = (a: Progress | null, b: Progress): boolean =>
   a !== null && a.message === b.message && a.progress === b.progress && a.total === b.total;

@@ -1,6 +1,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Directory } from "../../durable-objects/directory";
+import { IndexRows } from "../../durable-objects/index-rows";
 import { indexStub, type DirectoryEntry } from "../../durable-objects/rpc";
 import type { Mirror, Reservation } from "../../src/service/task-index";
 import { directoryOf, emptyDeployment, indexNamed, NOTHING, objects, storedIn } from "../stores/objects";
@@ -114,6 +115,18 @@ describe("reserve", () => {
     });
     await index().release("a");
     expect(await reserve("b", { idempotency }, NOW + 10 * MINUTE)).toMatchObject({ kind: "reserved", id: "b" });
+  });
+
+  it("that fails leaves nothing, and the next one succeeds", async () => {
+    const kinds = await runInDurableObject(indexNamed(NAME), (_, { storage }) => {
+      const rows = new IndexRows(storage);
+      const insert = (over: object) => rows.transaction(() => rows.insert({ ...reservation("a"), ...over }, NOW)).kind;
+      expect(() => insert({ createdAt: null })).toThrow();
+      expect(rows.isEmpty()).toBe(true);
+      return insert({});
+    });
+    expect(kinds).toBe("reserved");
+    expect((await stored()).rows["tally"]).toMatchObject([{ stored: 1, live: 1 }]);
   });
 });
 

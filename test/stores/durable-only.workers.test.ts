@@ -55,7 +55,7 @@ describe("an eviction between any two calls", () => {
     await evictDurableObject(taskOf(id));
     await evictDurableObject(indexNamed(INDEX));
     expect(await store.read(ref)).toEqual(done);
-    const { outcome } = done?.stage as { outcome: { result: string } };
+    const { outcome } = (done as TaskSnapshot).stage as { outcome: { result: string } };
     expect((JSON.parse(outcome.result) as { content: { text: string }[] }).content[0]?.text === accept(text)).toBe(
       true,
     );

@@ -26,7 +26,7 @@ export const indexNamed = (name: string) => objects.OWNERS.getByName(name);
 
 export const directoryOf = (indexName: string) => objects.DIRECTORY.getByName(directoryName(directoryShard(indexName)));
 
-/** Everything an object stores: its tables with their rows, its alarm. */
+/** Everything an object stores: its tables with their rows, what the platform keeps beside them, its alarm. */
 export async function storedIn(stub: DurableObjectStub) {
   return runInDurableObject(stub, async (_, { storage }) => {
     const tables = storage.sql.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
@@ -34,7 +34,12 @@ export async function storedIn(stub: DurableObjectStub) {
     const rows = Object.fromEntries(
       own.map((name) => [name, storage.sql.exec(`SELECT * FROM ${name}`).toArray().map(legible)]),
     );
-    return { rows, keys: [...storage.kv.list()].length, alarm: await storage.getAlarm() };
+    return {
+      rows,
+      platform: tables.length - own.length,
+      keys: [...storage.kv.list()].length,
+      alarm: await storage.getAlarm(),
+    };
   });
 }
 
@@ -47,4 +52,4 @@ const legible = (row: Record<string, SqlStorageValue>) =>
     ]),
   );
 
-export const NOTHING = { rows: {}, keys: 0, alarm: null };
+export const NOTHING = { rows: {}, platform: 0, keys: 0, alarm: null };

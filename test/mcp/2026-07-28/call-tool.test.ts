@@ -368,6 +368,25 @@ describe("a client that leaves (design decision 15)", () => {
     }
   });
 
+  it("who had stopped reading leaves nothing behind", async () => {
+    vi.useFakeTimers();
+    try {
+      const served = await serve([
+        tool((_, { progress, signal }) => {
+          for (let step = 0; step < 200; step += 1) progress({ progress: step });
+          return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+        }),
+      ]);
+      const client = new AbortController();
+      await served.send("tools/call", { name: "t" }, { meta: { progressToken: 1 }, signal: client.signal });
+      client.abort();
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it("stops a call before anything was answered", async () => {
     const started = gate();
     const stopped = gate();
@@ -570,6 +589,13 @@ describe("a call with an idempotency key", () => {
       options,
     );
     expect(JSON.parse(done.result.content[0].text)).toEqual({ action: "accept", content: { v: "me" } });
+  });
+
+  it("from an anonymous caller without tasks is a plain call", async () => {
+    const { result } = await (
+      await serve([counted("optional", (_, { id }) => String(id)).tool])
+    ).tool("t", {}, { headers: { "Idempotency-Key": "k" } });
+    expect(result.content[0].text).toBe("null");
   });
 
   it("does not turn a tool that forbids tasks into one", async () => {

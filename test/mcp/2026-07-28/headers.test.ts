@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { checkMirrors } from "../../../src/mcp/2026-07-28/headers";
 import { defineTool } from "../../../src/tool/define-tool";
 import { serve, withTasks, type Served, type Wire } from "../../support/mcp";
 
@@ -83,6 +84,18 @@ describe("Mcp-Param-* (transports §Custom Headers from Tool Parameters)", () =>
   it("leaves an argument of the wrong type to the argument check", async () => {
     const { result } = await served.tool("routed", { region: { a: 1 } });
     expect(result).toMatchObject({ isError: true });
+  });
+});
+
+describe("blanks round a value", () => {
+  it("do not count, also where the platform leaves them there", () => {
+    // Workers do; the Headers of Node take them away.
+    const values: Record<string, string> = { "mcp-protocol-version": "2026-07-28", "mcp-method": " tools/call", "mcp-name": "plain \t" };
+    const headers = { get: (name: string) => values[name.toLowerCase()] ?? null } as Headers;
+    const request = { id: 1, method: "tools/call", params: { name: "plain" } };
+    expect(() => checkMirrors(headers, request)).not.toThrow();
+    values["mcp-name"] = "pl ain";
+    expect(() => checkMirrors(headers, request)).toThrow("Mcp-Name");
   });
 });
 

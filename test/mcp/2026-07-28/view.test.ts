@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { toResult } from "../../../src/mcp/2026-07-28/results";
 import {
   toCreateTaskResult,
   toGetTaskResult,
@@ -207,6 +208,16 @@ describe("a stored result", () => {
     });
     expect(get(snapshot(result(stored)))).toMatchObject({
       result: { resultType: "complete", structuredContent: { resultType: "y" } },
+    });
+  });
+});
+
+describe("a result", () => {
+  it("has the type that the method gives it, whatever the fields say, and keeps their _meta", () => {
+    expect(JSON.parse(toResult("complete", { resultType: "task", a: 1, _meta: { "x/y": 1 } }))).toEqual({
+      resultType: "complete",
+      a: 1,
+      _meta: { "x/y": 1, ..._meta },
     });
   });
 });

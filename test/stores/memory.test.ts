@@ -1,0 +1,7 @@
+import { MemoryTaskStore } from "../../src/service/memory-task-store";
+import { describeTaskStore } from "./contract";
+
+describeTaskStore("memory", ({ registry, limits, clock }) => {
+  const fetch = () => Promise.reject(new Error("The tools of the store tests fetch nothing."));
+  return new MemoryTaskStore({ registry, limits, clock, fetch, log: () => {} });
+});
