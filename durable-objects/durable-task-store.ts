@@ -15,12 +15,13 @@ import type {
   TaskSnapshot,
   TaskStore,
   Told,
+  WatchOptions,
 } from "../src/service/task-store";
 import { TaskError } from "../src/task/errors";
-import type { Owner, TaskDraft } from "../src/task/task";
+import type { TaskDraft } from "../src/task/task";
 import { decodeTaskId, mintTaskId } from "../src/task-id";
 import { attach, ownerFeed, taskFeed } from "./feed";
-import { AFTER_HEADER, OWNER_HEADER } from "./feed-socket";
+import { AFTER_HEADER, DELIVER_HEADER, OWNER_HEADER, type FeedWish } from "./feed-socket";
 import { DIRECTORY_SHARDS, ownerIndexName } from "./names";
 import { calling, callingOnce } from "./object-call";
 import { directoryStub, indexOf, indexStub, taskStub, type StorageBindings, type TaskCreated } from "./rpc";
@@ -92,13 +93,11 @@ class DurableTaskStore implements TaskStore {
     return callingOnce(() => this.#task(id).tell(owner, command));
   }
 
-  async watch(
-    { id, owner }: TaskRef,
-    { after, signal }: { after?: number; signal: AbortSignal },
-  ): Promise<AsyncIterable<TaskFeedMessage> | null> {
+  async watch({ id, owner }: TaskRef, options: WatchOptions): Promise<AsyncIterable<TaskFeedMessage> | null> {
     if (!this.recognises(id)) return null;
+    const { after, deliver = 0, signal } = options;
     const open = (from: number | undefined) =>
-      attach<TaskFeedMessage>(this.#task(id), feedHeaders(owner, from), signal);
+      attach<TaskFeedMessage>(this.#task(id), feedHeaders({ owner, after: from, deliver }), signal);
     const first = await calling(() => open(after));
     return first && taskFeed(first, open, after, signal);
   }
@@ -186,10 +185,11 @@ class DurableTaskStore implements TaskStore {
 }
 
 /** Header values are Latin-1, owners are any text. */
-function feedHeaders(owner: Owner, after: number | undefined): Readonly<Record<string, string>> {
+function feedHeaders({ owner, after, deliver }: FeedWish): Readonly<Record<string, string>> {
   const escaped = JSON.stringify(owner).replace(
     /[^\x20-\x7e]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-  return { [OWNER_HEADER]: escaped, ...(after === undefined ? {} : { [AFTER_HEADER]: String(after) }) };
+  const from: Readonly<Record<string, string>> = after === undefined ? {} : { [AFTER_HEADER]: String(after) };
+  return { [OWNER_HEADER]: escaped, [DELIVER_HEADER]: String(deliver), ...from };
 }

@@ -1,3 +1,5 @@
+import type { Rank, Watcher } from "../src/service/carrier";
+import type { FeedEnd } from "../src/service/feed-hub";
 import type { Owner } from "../src/task/task";
 
 /** Closed by us after the last message; anything else means that the object went away and the reader reattaches. */
@@ -5,39 +7,56 @@ export const FEED_ENDED = 1000;
 
 export const OWNER_HEADER = "x-holdfast-owner";
 export const AFTER_HEADER = "x-holdfast-after";
+export const DELIVER_HEADER = "x-holdfast-deliver";
 
-type Attach<Message> = (
-  owner: Owner,
-  after: number | undefined,
-) => { readonly messages: readonly Message[]; readonly ended: boolean } | null;
+/** What the Worker wants of a task's feed. */
+export type FeedWish = { readonly owner: Owner; readonly after: number | undefined; readonly deliver: Rank };
 
-/** Answers the Worker's request for a feed: 404 when there is nothing the owner may see. */
-export function openFeed<Message>(ctx: DurableObjectState, request: Request, attach: Attach<Message>): Response {
-  if (request.headers.get("upgrade") !== "websocket") return new Response(null, { status: 426 });
+export function feedWish(request: Request): FeedWish {
   const after = request.headers.get(AFTER_HEADER);
-  const attached = attach(
-    JSON.parse(request.headers.get(OWNER_HEADER) ?? "null") as Owner,
-    after === null ? undefined : Number(after),
-  );
-  if (!attached) return new Response(null, { status: 404 });
+  return {
+    owner: JSON.parse(request.headers.get(OWNER_HEADER) ?? "null") as Owner,
+    after: after === null ? undefined : Number(after),
+    deliver: Number(request.headers.get(DELIVER_HEADER) ?? 0) as Rank,
+  };
+}
+
+/** The object's end of a new feed, and the answer that carries the other end. */
+export function openFeed(ctx: DurableObjectState): { readonly socket: WebSocket; readonly response: Response } {
   const { 0: client, 1: server } = new WebSocketPair();
+  // A hibernating socket: nobody pays for waiting.
   ctx.acceptWebSocket(server);
-  for (const message of attached.messages) server.send(JSON.stringify(message));
-  if (attached.ended) server.close(FEED_ENDED);
-  return new Response(null, { status: 101, webSocket: client });
+  return { socket: server, response: new Response(null, { status: 101, webSocket: client }) };
+}
+
+export const isUpgrade = (request: Request): boolean => request.headers.get("upgrade") === "websocket";
+
+/** The feeds that are open; one whose reader is leaving does not count. */
+export const openEnds = (ctx: DurableObjectState): readonly FeedEnd[] =>
+  ctx
+    .getWebSockets()
+    .filter(({ readyState }) => readyState === WebSocket.OPEN)
+    .map(feedEnd);
+
+/** A watcher whose state lies with its socket, where hibernation keeps it. */
+export function feedEnd(socket: WebSocket): FeedEnd {
+  return {
+    send: (message) => trySend(socket, message),
+    close: () => socket.close(FEED_ENDED),
+    watcher: () => (socket.deserializeAttachment() as Watcher | null) ?? { rank: 0, since: 0, carries: false, holds: false },
+    become: (watcher) => socket.serializeAttachment(watcher),
+  };
 }
 
 /** Sends to every open feed of the object. */
-export function broadcast(ctx: DurableObjectState, message: unknown, last: boolean): void {
-  const sockets = ctx.getWebSockets();
-  if (sockets.length === 0) return;
-  const text = JSON.stringify(message);
-  for (const socket of sockets) {
-    try {
-      socket.send(text);
-      if (last) socket.close(FEED_ENDED);
-    } catch {
-      // The reader left between two lines; its socket is on its way out.
-    }
+export function broadcast(ctx: DurableObjectState, message: unknown): void {
+  for (const socket of ctx.getWebSockets()) trySend(socket, message);
+}
+
+function trySend(socket: WebSocket, message: unknown): void {
+  try {
+    socket.send(JSON.stringify(message));
+  } catch {
+    // The reader left between two lines; its socket is on its way out.
   }
 }

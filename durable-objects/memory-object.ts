@@ -1,4 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
+import type { Rank } from "../src/service/carrier";
 import { MemoryTaskStore } from "../src/service/memory-task-store";
 import type {
   Command,
@@ -25,7 +26,7 @@ import type { Bindings, Wiring } from "./wiring";
 const FEED_HEADER = "x-holdfast-feed";
 
 type FeedRequest =
-  | { readonly kind: "task"; readonly ref: TaskRef; readonly after?: number }
+  | { readonly kind: "task"; readonly ref: TaskRef; readonly after?: number; readonly deliver?: Rank }
   | { readonly kind: "owner"; readonly namespace: string; readonly owner: string };
 
 /** `TASK_STORE=memory`: one object that holds every task and persists nothing. When it goes, they are gone. */
@@ -65,10 +66,7 @@ export class MemoryObjectBase extends DurableObject<Bindings> {
     const { signal } = left;
     const feed =
       wanted.kind === "task"
-        ? await this.#store.watch(wanted.ref, {
-            ...(wanted.after === undefined ? {} : { after: wanted.after }),
-            signal,
-          })
+        ? await this.#store.watch(wanted.ref, { ...wanted, signal })
         : this.#store.listen(wanted.namespace, wanted.owner, signal);
     if (!feed) return new Response(null, { status: 404 });
     const { 0: client, 1: server } = new WebSocketPair();
@@ -103,9 +101,9 @@ export function memoryObjectStore(objects: Bindings): TaskStore {
     tell: (ref, command) => callingOnce(() => object().tell(ref, command)),
     list: (query) => calling(() => object().list(query)),
     sweep: (budget) => callingOnce(() => object().sweep(budget)),
-    watch: async (ref, { after, signal }) => {
+    watch: async (ref, { after, deliver = 0, signal }) => {
       const from = (seq: number | undefined) =>
-        open<TaskFeedMessage>({ kind: "task", ref, ...(seq === undefined ? {} : { after: seq }) }, signal);
+        open<TaskFeedMessage>({ kind: "task", ref, deliver, ...(seq === undefined ? {} : { after: seq }) }, signal);
       const first = await calling(() => from(after));
       return first && taskFeed(first, from, after, signal);
     },

@@ -2,7 +2,7 @@ import { DurableObject } from "cloudflare:workers";
 import type { Examined, Mirror, Reservation, Reserved, TaskIndex } from "../src/service/task-index";
 import type { OwnerFeedMessage, TaskListPage, TaskListQuery } from "../src/service/task-store";
 import type { Phase } from "../src/task/task";
-import { broadcast, openFeed } from "./feed-socket";
+import { broadcast, isUpgrade, openFeed } from "./feed-socket";
 import { IndexRows } from "./index-rows";
 import { directoryShard } from "./names";
 import { directoryStub, type StorageBindings } from "./rpc";
@@ -82,7 +82,10 @@ export class OwnerIndex extends DurableObject<StorageBindings> implements TaskIn
 
   /** The owner's feed: a WebSocket that hibernates, so that nobody is billed for listening. */
   override async fetch(request: Request): Promise<Response> {
-    return openFeed<OwnerFeedMessage>(this.ctx, request, () => ({ messages: [{ kind: "ready" }], ended: false }));
+    if (!isUpgrade(request)) return new Response(null, { status: 426 });
+    const { socket, response } = openFeed(this.ctx);
+    socket.send(JSON.stringify({ kind: "ready" } satisfies OwnerFeedMessage));
+    return response;
   }
 
   /** Listeners only listen. */
@@ -137,7 +140,7 @@ export class OwnerIndex extends DurableObject<StorageBindings> implements TaskIn
   }
 
   #announce(message: OwnerFeedMessage): void {
-    broadcast(this.ctx, message, false);
+    broadcast(this.ctx, message);
   }
 }
 

@@ -2,8 +2,9 @@ import { DurableObject } from "cloudflare:workers";
 import type { Owner, TaskDraft } from "../src/task/task";
 import { TaskHost } from "../src/service/task-host";
 import type { Examined } from "../src/service/task-index";
-import type { Command, TaskFeedMessage, TaskSnapshot, Told } from "../src/service/task-store";
-import { broadcast, openFeed } from "./feed-socket";
+import type { Command, TaskSnapshot, Told } from "../src/service/task-store";
+import { FeedHub } from "../src/service/feed-hub";
+import { feedEnd, feedWish, isUpgrade, openEnds, openFeed } from "./feed-socket";
 import { indexOf, type TaskCalls } from "./rpc";
 import { sqlShelf } from "./task-shelf";
 import type { Bindings, Wiring } from "./wiring";
@@ -11,6 +12,7 @@ import type { Bindings, Wiring } from "./wiring";
 /** One task. The object persists, announces and runs; `TaskHost` and the pure machine behind it decide. */
 export class TaskObjectBase extends DurableObject<Bindings> implements TaskCalls {
   readonly #host: TaskHost;
+  readonly #hub = new FeedHub(() => openEnds(this.ctx));
 
   constructor(ctx: DurableObjectState, env: Bindings, wiring: Wiring) {
     super(ctx, env);
@@ -25,7 +27,8 @@ export class TaskObjectBase extends DurableObject<Bindings> implements TaskCalls
       log: wiring.log,
       mirror: (task, mirror) => indexOf(env, task).mirror(mirror),
       touch: (task) => indexOf(env, task).touch(task.id, task.version, task.stage.phase),
-      announce: (message, last) => broadcast(ctx, message, last),
+      announce: (message, last) => this.#hub.announce(message, last),
+      deliver: (open, fresh) => this.#hub.settle(open, fresh),
       keepAlive: (work) => ctx.waitUntil(work),
     });
   }
@@ -54,18 +57,26 @@ export class TaskObjectBase extends DurableObject<Bindings> implements TaskCalls
     await this.#host.alarm();
   }
 
-  /** The task's feed: a WebSocket that hibernates, so that nobody pays for waiting. */
+  /** The task's feed; 404 when there is nothing the owner may see. */
   override async fetch(request: Request): Promise<Response> {
-    return openFeed(
-      this.ctx,
-      request,
-      (owner, after): { messages: readonly TaskFeedMessage[]; ended: boolean } | null =>
-        this.#host.attach(owner, after),
-    );
+    if (!isUpgrade(request)) return new Response(null, { status: 426 });
+    const { owner, after, deliver } = feedWish(request);
+    const attached = this.#host.attach(owner, after);
+    if (!attached) return new Response(null, { status: 404 });
+    const { socket, response } = openFeed(this.ctx);
+    const end = feedEnd(socket);
+    this.#hub.welcome(end, deliver, attached.messages, this.#host.openQuestions());
+    if (attached.ended) end.close();
+    return response;
   }
 
   override async webSocketMessage(): Promise<void> {
     // A feed only speaks.
+  }
+
+  /** Whoever carried the questions may be gone: the next one gets them. */
+  override async webSocketClose(): Promise<void> {
+    this.#hub.settle(this.#host.openQuestions());
   }
 }
 

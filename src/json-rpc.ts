@@ -172,7 +172,10 @@ async function converse(
     }
   }
   void finished.then(({ text }) => (text === null ? queue.drop() : queue.end(text)));
-  return eventStream(c, queue, { keepAliveMs: conversation.stream === "at_once" ? KEEP_ALIVE_MS : CALL_KEEP_ALIVE_MS, onGone: leave });
+  return eventStream(c, queue, {
+    keepAliveMs: conversation.stream === "at_once" ? KEEP_ALIVE_MS : CALL_KEEP_ALIVE_MS,
+    onGone: leave,
+  });
 }
 
 /** When its client leaves, Workers drop what a request was doing; a tool that was told to stop may tidy up before. */

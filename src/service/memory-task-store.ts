@@ -4,7 +4,9 @@ import { TaskError } from "../task/errors";
 import type { Owner, TaskDraft } from "../task/task";
 import type { LogLevel, TaskContext } from "../tool/context";
 import type { Registry } from "../tool/registry";
+import type { Watcher } from "./carrier";
 import { Channel, closeOnAbort } from "./channel";
+import { FeedHub, type FeedEnd } from "./feed-hub";
 import type { Limits } from "./limits";
 import { MemoryIndex } from "./memory-index";
 import { MemoryShelf } from "./memory-shelf";
@@ -23,6 +25,7 @@ import type {
   TaskSnapshot,
   TaskStore,
   Told,
+  WatchOptions,
 } from "./task-store";
 
 export type MemoryParts = {
@@ -33,7 +36,7 @@ export type MemoryParts = {
   readonly log: (level: LogLevel, message: string, data: object) => void;
 };
 
-type Entry = { readonly host: TaskHost; readonly index: MemoryIndex; readonly watchers: Set<Channel<TaskFeedMessage>> };
+type Entry = { readonly host: TaskHost; readonly index: MemoryIndex; readonly ends: Set<FeedEnd>; readonly hub: FeedHub };
 
 /** Anonymous tasks have no list; their caps are kept together. */
 const indexName = (namespace: string, owner: Owner): string => JSON.stringify([namespace, owner]);
@@ -89,19 +92,21 @@ export class MemoryTaskStore implements TaskStore {
     return (await this.#tasks.get(id)?.host.tell(owner, command)) ?? null;
   }
 
-  async watch(
-    { id, owner }: TaskRef,
-    { after, signal }: { after?: number; signal: AbortSignal },
-  ): Promise<AsyncIterable<TaskFeedMessage> | null> {
+  async watch({ id, owner }: TaskRef, { after, deliver = 0, signal }: WatchOptions): Promise<AsyncIterable<TaskFeedMessage> | null> {
     const entry = this.#tasks.get(id);
     const attached = entry?.host.attach(owner, after);
     if (!entry || !attached) return null;
     const channel = new Channel<TaskFeedMessage>();
-    for (const message of attached.messages) channel.push(message);
+    const end = memoryEnd(channel);
+    entry.ends.add(end);
+    entry.hub.welcome(end, deliver, attached.messages, entry.host.openQuestions());
     if (attached.ended) channel.close();
-    else entry.watchers.add(channel);
-    closeOnAbort(channel, signal);
-    signal.addEventListener("abort", () => entry.watchers.delete(channel), { once: true });
+    const leave = (): void => {
+      channel.close();
+      if (entry.ends.delete(end)) entry.hub.settle(entry.host.openQuestions());
+    };
+    if (signal.aborted) leave();
+    else signal.addEventListener("abort", leave, { once: true });
     return channel;
   }
 
@@ -160,7 +165,8 @@ export class MemoryTaskStore implements TaskStore {
   #entry(id: string, index: MemoryIndex): Entry {
     const known = this.#tasks.get(id);
     if (known) return known;
-    const watchers = new Set<Channel<TaskFeedMessage>>();
+    const ends = new Set<FeedEnd>();
+    const hub = new FeedHub(() => [...ends]);
     const { registry, limits, clock, fetch, log } = this.#parts;
     const shelf = new MemoryShelf(clock, () => void host.alarm());
     const host = new TaskHost({
@@ -174,16 +180,21 @@ export class MemoryTaskStore implements TaskStore {
       mirror: (_task, mirror) => index.mirror(mirror),
       touch: (task) => index.touch(task.id, task.version, task.stage.phase),
       keepAlive: () => {},
-      announce: (message, last) => {
-        for (const watcher of watchers) {
-          watcher.push(message);
-          if (last) watcher.close();
-        }
-        if (last) watchers.clear();
-      },
+      announce: (message, last) => hub.announce(message, last),
+      deliver: (open, fresh) => hub.settle(open, fresh),
     });
-    const entry = { host, index, watchers };
+    const entry = { host, index, ends, hub };
     this.#tasks.set(id, entry);
     return entry;
   }
+}
+
+function memoryEnd(channel: Channel<TaskFeedMessage>): FeedEnd {
+  let state: Watcher = { rank: 0, since: 0, carries: false, holds: false };
+  return {
+    send: (message) => channel.push(message),
+    close: () => channel.close(),
+    watcher: () => state,
+    become: (next) => void (state = next),
+  };
 }

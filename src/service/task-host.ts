@@ -11,7 +11,7 @@ import { Runner } from "./runner";
 import { toSnapshot, withoutBody } from "./snapshot";
 import type { Examined, Mirror } from "./task-index";
 import type { TaskShelf } from "./task-shelf";
-import type { Command, TaskFeedMessage, TaskSnapshot, Told } from "./task-store";
+import type { Command, OpenQuestion, TaskFeedMessage, TaskSnapshot, Told } from "./task-store";
 
 /** While a run is in memory the alarm looks after it this often; one that died with its process is found by then. */
 export const LEASE_MS = 30_000;
@@ -31,6 +31,8 @@ export type HostParts = {
   readonly touch: (task: Task) => Promise<{ readonly watched: boolean }>;
   /** Sends to whoever watches the task; after the last message the feeds are closed. */
   readonly announce: (message: TaskFeedMessage, last: boolean) => void;
+  /** The open questions changed; `fresh` are the new ones. */
+  readonly deliver: (open: readonly OpenQuestion[], fresh: readonly OpenQuestion[]) => void;
   /** Keeps the process up for the work of a run. */
   readonly keepAlive: (work: Promise<unknown>) => void;
   readonly log: (level: LogLevel, message: string, data: JsonObject) => void;
@@ -199,12 +201,25 @@ export class TaskHost {
     this.#task = task;
     this.#alarm = alarm;
     this.#announce(entry, task);
+    if (before.questions !== task.questions) this.#deliver(before, task);
     if (event.type === "progressed") this.#outbox.touch(() => this.#parts.touch(task), this.#parts.keepAlive);
     for (const effect of effects) {
       if (effect.type === "abort") this.#runner.stop();
       if (effect.type === "start") this.#runner.start(task);
     }
     return true;
+  }
+
+  /** What is open, for a watcher that came or left. */
+  openQuestions(): readonly OpenQuestion[] {
+    const task = this.#load();
+    return task ? toSnapshot(task).openQuestions : [];
+  }
+
+  #deliver(before: Task, task: Task): void {
+    const { openQuestions } = toSnapshot(task);
+    const known = new Set(before.questions.map(({ key }) => key));
+    this.#parts.deliver(openQuestions, openQuestions.filter(({ key }) => !known.has(key)));
   }
 
   #announce(entry: LogEntry, task: Task): void {

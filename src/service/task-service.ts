@@ -1,13 +1,14 @@
 import type { Clock } from "../clock";
 import { notFound, TaskError } from "../task/errors";
 import type { JsonObject, JsonText } from "../task/json";
-import type { ClientFacts, LogEntry, TaskDraft } from "../task/task";
+import type { ClientFacts, LogEntry, Phase, TaskDraft } from "../task/task";
 import type { RegisteredTool } from "../tool/registry";
+import type { Rank } from "./carrier";
 import { jsonText } from "./ending";
 import { follow, type FollowMessage } from "./follow";
 import type { Limits } from "./limits";
 import { ownerOf, type Principal } from "./principal";
-import type { IdempotencyKey, TaskRef, TaskSnapshot, TaskStore, Told } from "./task-store";
+import type { IdempotencyKey, OpenQuestion, TaskRef, TaskSnapshot, TaskStore, Told } from "./task-store";
 
 /** The tasks of MCP and A2A share one namespace per owner, so that a task is the same over every door. */
 export const NAMESPACE = "tasks";
@@ -26,6 +27,16 @@ export type StartRequest = {
   readonly ttlMs?: number | null;
   /** Ignored for anonymous callers, who share nothing. */
   readonly idempotencyKey?: string;
+};
+
+export type SettleOptions = {
+  readonly signal: AbortSignal;
+  readonly onEvent?: (entry: LogEntry) => void;
+  /** Offers to carry the task's questions and progress to the client. */
+  readonly deliver?: Rank;
+  /** This stream carries them: all that is open at first (perhaps nothing), then what is newly asked. */
+  readonly onDeliver?: (questions: readonly OpenQuestion[]) => void;
+  readonly restAt?: "input" | "settled";
 };
 
 export type TaskServiceParts = { readonly store: TaskStore; readonly limits: Limits; readonly clock: Clock };
@@ -101,29 +112,29 @@ export class TaskService {
   }
 
   /**
-   * Holds until the task is settled or waits for input, and returns it then. Every event on the way goes to `onEvent`.
-   * Throws `not_found` when it expires meanwhile; rejects with the signal's reason.
+   * Stays with a task until it is settled, or (`restAt: "input"`) waits for input, and returns it then. Every event on
+   * the way goes to `onEvent`, in order. Throws `not_found` when it expires meanwhile; rejects with the signal's reason.
    */
-  async settle(
-    principal: Principal,
-    id: string,
-    options: { signal: AbortSignal; onEvent?: (entry: LogEntry) => void },
-  ): Promise<TaskSnapshot> {
-    const { signal, onEvent } = options;
+  async settle(principal: Principal, id: string, options: SettleOptions): Promise<TaskSnapshot> {
+    const { signal, onEvent, deliver = 0, onDeliver, restAt = "input" } = options;
     const ref = this.#ref(principal, id);
+    const atRest = (phase: Phase): boolean => phase === "settled" || (restAt === "input" && phase === "input_required");
     let after: number | undefined;
     for (;;) {
       signal.throwIfAborted();
-      const feed = found(await this.#parts.store.watch(ref, { ...(after === undefined ? {} : { after }), signal }));
-      for await (const message of feed) {
+      const watching = { ...(after === undefined ? {} : { after }), deliver, signal };
+      for await (const message of found(await this.#parts.store.watch(ref, watching))) {
         if (message.kind === "gone") throw notFound();
+        if (message.kind === "deliver") {
+          onDeliver?.(message.questions);
+          continue;
+        }
         const phase = message.kind === "snapshot" ? message.task.stage.phase : message.entry.phase;
         after = Math.max(after ?? 0, message.kind === "snapshot" ? message.task.version : message.entry.seq);
         if (message.kind === "event") onEvent?.(message.entry);
-        if (phase === "settled" || phase === "input_required") {
-          const task = found(await this.#read(principal, id));
-          if (task.stage.phase === "settled" || task.stage.phase === "input_required") return task;
-        }
+        if (!atRest(phase)) continue;
+        const task = found(await this.#read(principal, id));
+        if (atRest(task.stage.phase)) return task;
       }
     }
   }

@@ -1,8 +1,12 @@
+import type { Rank } from "./carrier";
 import type { JsonText } from "../task/json";
 import type { ClientFacts, InputRequest, LogEntry, Outcome, Owner, Progress, Stage, TaskDraft } from "../task/task";
 
 /** Names one task as one caller may see it. The store answers null for an id that is missing, foreign or expired. */
 export type TaskRef = { readonly id: string; readonly owner: Owner };
+
+/** A question under its wire key. */
+export type OpenQuestion = { readonly key: string; readonly request: InputRequest };
 
 /** A task as views see it: small facts, the open questions, and the outcome in full. Plain data; crosses RPC. */
 export type TaskSnapshot = {
@@ -21,7 +25,7 @@ export type TaskSnapshot = {
   readonly pollIntervalMs: number;
   readonly statusMessage: string | null;
   readonly progress: Progress | null;
-  readonly openQuestions: readonly { readonly key: string; readonly request: InputRequest }[];
+  readonly openQuestions: readonly OpenQuestion[];
   readonly attempts: number;
   readonly restarts: number;
   readonly version: number;
@@ -57,6 +61,11 @@ export type Told = { readonly task: TaskSnapshot; readonly changed: boolean };
 export type TaskFeedMessage =
   | { readonly kind: "snapshot"; readonly task: TaskSnapshot }
   | { readonly kind: "event"; readonly entry: LogEntry }
+  /**
+   * To the one watcher that carries questions and progress to its client, of those that offered: first all that is open
+   * (or nothing), then what is newly asked. When its stream ends another gets them.
+   */
+  | { readonly kind: "deliver"; readonly questions: readonly OpenQuestion[] }
   | { readonly kind: "gone" };
 
 /** An owner's feed: which task changed, never its body. `ready` says that nothing from here on is missed. */
@@ -103,6 +112,8 @@ export type SweepReport = {
   readonly finished: boolean;
 };
 
+export type WatchOptions = { readonly after?: number; readonly deliver?: Rank; readonly signal: AbortSignal };
+
 /** The port. One behaviour suite (test/stores/contract.ts) runs over every implementation. */
 export interface TaskStore {
   /** A fresh unguessable id, safe in a header. Stores nothing. */
@@ -118,8 +129,11 @@ export interface TaskStore {
   read(ref: TaskRef): Promise<TaskSnapshot | null>;
   /** Applied and durable when it resolves; a late or duplicate command changes nothing. */
   tell(ref: TaskRef, command: Command): Promise<Told | null>;
-  /** The task's feed from after the given seq; null when there is no such task. Ends when `signal` aborts. */
-  watch(ref: TaskRef, options: { after?: number; signal: AbortSignal }): Promise<AsyncIterable<TaskFeedMessage> | null>;
+  /**
+   * The task's feed from after the given seq; null when there is no such task. Ends when `signal` aborts. `deliver`
+   * offers to carry its questions: the higher is preferred.
+   */
+  watch(ref: TaskRef, options: WatchOptions): Promise<AsyncIterable<TaskFeedMessage> | null>;
   /** The feed of everything an identified owner has in a namespace. Ends only when `signal` aborts. */
   listen(namespace: string, owner: string, signal: AbortSignal): AsyncIterable<OwnerFeedMessage>;
   list(query: TaskListQuery): Promise<TaskListPage>;

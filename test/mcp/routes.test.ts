@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { TaskError } from "../../src/task/errors";
 import { defineTool } from "../../src/tool/define-tool";
 import { envelope, events, headersFor, only, REVISION, serve, withTasks, type Served, type Wire } from "../support/mcp";
 
@@ -281,6 +282,17 @@ describe("faults of ours", () => {
     expect(JSON.parse(text)).toMatchObject({ id: "x", error: { code: -32603 } });
     expect(text).not.toContain("secret");
     expect(JSON.stringify(broken.log)).toContain("secret detail");
+  });
+
+  it("that will pass say so by status, and are logged; faults of the client's are not", async () => {
+    const tasks = { get: () => Promise.reject(new TaskError("overloaded", "Try again.", { retryAfterMs: 2_000 })) };
+    const broken = await serve([keep], { deps: { tasks: tasks as never } });
+    const response = await broken.send("tasks/get", { taskId: "x" }, { capabilities: withTasks, id: "o" });
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "2"]);
+    expect(await response.json()).toMatchObject({ id: "o", error: { code: -32603, message: "Try again." } });
+    expect(broken.log).toHaveLength(1);
+    await broken.call("tools/call", { name: "missing" });
+    expect(broken.log).toHaveLength(1);
   });
 
   it("after the stream has begun are an error message on it", async () => {

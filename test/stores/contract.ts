@@ -421,6 +421,57 @@ export function describeTaskStore(
         expect(seqs(all.slice(1))).toEqual(range(1, 5));
       });
 
+      it("has one watcher carry the questions: the most willing, and whoever has sent one until its stream ends", async () => {
+        const { store, create, waiting } = await setUp();
+        const { id } = await create("ask");
+        await waiting(id);
+        const open = async (deliver: 0 | 1 | 2) => {
+          const leaving = new AbortController();
+          const got: string[] = [];
+          const feed = await store.watch({ id, owner: "o" }, { deliver, signal: leaving.signal });
+          void (async () => {
+            for await (const message of feed ?? [])
+              if (message.kind === "deliver") got.push(message.questions.map(({ key }) => key).join());
+          })();
+          return { got, leave: () => leaving.abort() };
+        };
+        const watcher = await open(0);
+        const first = await open(1);
+        await until(() => first.got.length === 1);
+        const second = await open(2);
+        const third = await open(1);
+        // Refused answers are asked again under another key, on the stream that has the question.
+        await store.tell({ id, owner: "o" }, { kind: "answer", answers: { name: accept(42) } });
+        await until(() => first.got.length === 2);
+        expect([watcher.got, first.got, second.got, third.got]).toEqual([[], ["name", "name-2"], [], []]);
+        first.leave();
+        await until(() => second.got.length === 1);
+        second.leave();
+        await until(() => third.got.length === 1);
+        expect([watcher.got, second.got, third.got]).toEqual([[], ["name-2"], ["name-2"]]);
+        third.leave();
+        watcher.leave();
+      });
+
+      it("passes the carrying on to a more willing watcher while nothing is asked", async () => {
+        const { store, create } = await setUp();
+        const { id } = await create("hang");
+        const got: string[] = [];
+        const leaving = new AbortController();
+        const follow = async (name: string, deliver: 1 | 2) => {
+          const feed = await store.watch({ id, owner: "o" }, { deliver, signal: leaving.signal });
+          void (async () => {
+            for await (const message of feed ?? []) if (message.kind === "deliver") got.push(name);
+          })();
+        };
+        await follow("less", 1);
+        await until(() => got.length === 1);
+        await follow("more", 2);
+        await until(() => got.length === 2);
+        expect(got).toEqual(["less", "more"]);
+        leaving.abort();
+      });
+
       it("leaves the outcome's body to a read", async () => {
         const { store, create, settled } = await setUp();
         const { id } = await create("echo", { arguments: JSON.stringify({ text: "a long body" }) });

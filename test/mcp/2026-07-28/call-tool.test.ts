@@ -3,7 +3,18 @@ import { defineTool, ProtocolError, ToolError, type TaskSupport } from "../../..
 import type { Principal } from "../../../src/service/principal";
 import type { TaskService } from "../../../src/service/task-service";
 import type { TaskContext } from "../../../src/tool/context";
-import { envelope, events, headersFor, only, serve, TASKS, until, withEverything, withTasks, type Wire } from "../../support/mcp";
+import {
+  envelope,
+  events,
+  headersFor,
+  only,
+  serve,
+  TASKS,
+  until,
+  withEverything,
+  withTasks,
+  type Wire,
+} from "../../support/mcp";
 
 const input = { type: "object", properties: { n: { type: "integer" } } } as const;
 
@@ -347,12 +358,26 @@ describe("a client that leaves (design decision 15)", () => {
   it("leaves the tool a moment to tidy up, which Workers do not by themselves", async () => {
     vi.useFakeTimers();
     try {
-      const served = await serve([tool((_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason))))]);
+      const served = await serve([
+        tool(
+          (_, { signal }) =>
+            new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+        ),
+      ]);
       let background: Promise<unknown> | undefined;
-      const context = { waitUntil: (work: Promise<unknown>) => void (background = work), passThroughOnException: () => {}, props: {} };
+      const context = {
+        waitUntil: (work: Promise<unknown>) => void (background = work),
+        passThroughOnException: () => {},
+        props: {},
+      };
       const client = new AbortController();
       const params = { name: "t", _meta: envelope({}) };
-      const init = { method: "POST", headers: headersFor("tools/call", params), body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }), signal: client.signal };
+      const init = {
+        method: "POST",
+        headers: headersFor("tools/call", params),
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
+        signal: client.signal,
+      };
       const sent = served.app.request("http://localhost/mcp", init, {}, context);
       await vi.advanceTimersByTimeAsync(300);
       await sent;

@@ -90,7 +90,11 @@ describe("Mcp-Param-* (transports §Custom Headers from Tool Parameters)", () =>
 describe("blanks round a value", () => {
   it("do not count, also where the platform leaves them there", () => {
     // Workers do; the Headers of Node take them away.
-    const values: Record<string, string> = { "mcp-protocol-version": "2026-07-28", "mcp-method": " tools/call", "mcp-name": "plain \t" };
+    const values: Record<string, string> = {
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": " tools/call",
+      "mcp-name": "plain \t",
+    };
     const headers = { get: (name: string) => values[name.toLowerCase()] ?? null } as Headers;
     const request = { id: 1, method: "tools/call", params: { name: "plain" } };
     expect(() => checkMirrors(headers, request)).not.toThrow();

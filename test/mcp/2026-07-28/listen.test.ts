@@ -275,7 +275,9 @@ describe("subscriptions/listen", () => {
     const changes = new Channel<number>();
     vi.useFakeTimers();
     try {
-      const text = (await open(await serve(all, { deps: { toolListChanges: () => changes } }), { toolsListChanged: true })).text();
+      const text = (
+        await open(await serve(all, { deps: { toolListChanges: () => changes } }), { toolsListChanged: true })
+      ).text();
       await vi.advanceTimersByTimeAsync(31_000);
       changes.close();
       expect((await text).match(/^: keep-alive$/gm)).toHaveLength(2);
