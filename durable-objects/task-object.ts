@@ -29,6 +29,7 @@ export class TaskObjectBase extends DurableObject<Bindings> implements TaskCalls
       touch: (task) => indexOf(env, task).touch(task.id, task.version, task.stage.phase),
       announce: (message, last) => this.#hub.announce(message, last),
       deliver: (open, fresh) => this.#hub.settle(open, fresh),
+      asking: async () => {},
       keepAlive: (work) => ctx.waitUntil(work),
     });
   }

@@ -6,7 +6,7 @@ import { serveFile } from "./support/file-server.ts";
 import { connectTasksClient } from "./support/tasks-client.ts";
 
 const PIECE_BYTES = 1024 * 1024;
-const PIECES = 12;
+const PIECES = 16;
 const KILL_AFTER = 4;
 
 const file = randomBytes(PIECES * PIECE_BYTES - 1000);

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { eventStream, SendQueue } from "./event-stream";
-import type { JsonObject, JsonText } from "./task/json";
+import { isObject, type JsonObject, type JsonText } from "./task/json";
 
 export type RequestId = string | number;
 
@@ -216,8 +216,5 @@ function errorText(error: JsonRpcError, id: RequestId | undefined): JsonText {
 const readId = (id: unknown): RequestId | undefined =>
   typeof id === "string" || Number.isSafeInteger(id) ? (id as RequestId) : undefined;
 
-/** A JSON object: neither an array nor null. */
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,5 +1,4 @@
-import { isObject } from "../json-rpc";
-import type { JsonObject } from "../task/json";
+import { isObject, type JsonObject } from "../task/json";
 
 export const PROTOCOL_VERSION = "io.modelcontextprotocol/protocolVersion";
 export const CLIENT_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";

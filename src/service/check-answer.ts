@@ -1,4 +1,4 @@
-import type { Json, JsonObject, JsonText } from "../task/json";
+import { isObject, type Json, type JsonObject, type JsonText } from "../task/json";
 import type { InputRequest, Task } from "../task/task";
 import { outstanding } from "../task/task";
 import type { Checked } from "../tool/checked";
@@ -59,6 +59,3 @@ function parse(text: JsonText): unknown {
     return undefined;
   }
 }
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

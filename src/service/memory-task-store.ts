@@ -11,6 +11,7 @@ import type { Limits } from "./limits";
 import { MemoryIndex } from "./memory-index";
 import { MemoryShelf } from "./memory-shelf";
 import { TaskHost } from "./task-host";
+import type { Sessions } from "./sessions";
 import type { Examined } from "./task-index";
 import type {
   Command,
@@ -29,6 +30,8 @@ import type {
 } from "./task-store";
 
 export type MemoryParts = {
+  /** Tells a session that an anonymous task of its own asks something. */
+  readonly asking?: Sessions["asking"];
   readonly registry: Registry;
   readonly limits: Limits;
   readonly clock: Clock;
@@ -167,7 +170,7 @@ export class MemoryTaskStore implements TaskStore {
     if (known) return known;
     const ends = new Set<FeedEnd>();
     const hub = new FeedHub(() => [...ends]);
-    const { registry, limits, clock, fetch, log } = this.#parts;
+    const { registry, limits, clock, fetch, log, asking } = this.#parts;
     const shelf = new MemoryShelf(clock, () => void host.alarm());
     const host = new TaskHost({
       shelf,
@@ -182,6 +185,9 @@ export class MemoryTaskStore implements TaskStore {
       keepAlive: () => {},
       announce: (message, last) => hub.announce(message, last),
       deliver: (open, fresh) => hub.settle(open, fresh),
+      asking: async (task) => {
+        if (task.client.session) await asking?.(task.client.session, task.id);
+      },
     });
     const entry = { host, index, ends, hub };
     this.#tasks.set(id, entry);

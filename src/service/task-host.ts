@@ -33,6 +33,8 @@ export type HostParts = {
   readonly announce: (message: TaskFeedMessage, last: boolean) => void;
   /** The open questions changed; `fresh` are the new ones. */
   readonly deliver: (open: readonly OpenQuestion[], fresh: readonly OpenQuestion[]) => void;
+  /** A task that belongs to a session asks something. */
+  readonly asking: (task: Task) => Promise<unknown>;
   /** Keeps the process up for the work of a run. */
   readonly keepAlive: (work: Promise<unknown>) => void;
   readonly log: (level: LogLevel, message: string, data: JsonObject) => void;
@@ -219,7 +221,12 @@ export class TaskHost {
   #deliver(before: Task, task: Task): void {
     const { openQuestions } = toSnapshot(task);
     const known = new Set(before.questions.map(({ key }) => key));
-    this.#parts.deliver(openQuestions, openQuestions.filter(({ key }) => !known.has(key)));
+    const fresh = openQuestions.filter(({ key }) => !known.has(key));
+    this.#parts.deliver(openQuestions, fresh);
+    // An anonymous caller has no feed of its tasks, so its session is told where the question is.
+    if (fresh.length > 0 && task.owner === null && task.client.session) {
+      this.#parts.keepAlive(this.#parts.asking(task).catch(() => this.#parts.log("warning", "A session could not be told of a question.", { task: task.id })));
+    }
   }
 
   #announce(entry: LogEntry, task: Task): void {

@@ -1,6 +1,6 @@
 import type { Clock } from "../clock";
 import { notFound, TaskError } from "../task/errors";
-import type { JsonObject, JsonText } from "../task/json";
+import { canonicalJson, type Json, type JsonObject, type JsonText } from "../task/json";
 import type { ClientFacts, LogEntry, Phase, TaskDraft } from "../task/task";
 import type { RegisteredTool } from "../tool/registry";
 import type { Rank } from "./carrier";
@@ -183,18 +183,6 @@ export function clampTtl(wanted: number | null, { minTtlMs, maxTtlMs }: Limits):
 }
 
 async function idempotency(key: string, args: JsonText): Promise<IdempotencyKey> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonical(args)));
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonicalJson(JSON.parse(args) as Json)));
   return { key, digest: Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("") };
-}
-
-/** The same arguments in another key order are the same body. Members become marked pairs, so `{}` and `[]` stay apart. */
-function canonical(text: JsonText): string {
-  return JSON.stringify(sorted(JSON.parse(text)));
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return { members: members.map(([name, member]) => [name, sorted(member)]) };
 }

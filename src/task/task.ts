@@ -62,6 +62,10 @@ export type ClientFacts = {
   readonly revision: string;
   readonly capabilities: JsonObject;
   readonly principal: { readonly issuer: string; readonly subject: string } | null;
+  /** The session of an older MCP revision it was made in: where an anonymous caller's questions go. */
+  readonly session?: { readonly key: string; readonly expiresAt: number };
+  /** The request's progress token, valid for the task's whole life (MCP 2025-11-25 tasks §Task Progress Notifications). */
+  readonly progressToken?: string | number;
 };
 
 /** The facts a task is created with. Times are Unix ms, durations ms. */

@@ -1,5 +1,5 @@
 import { TaskError } from "../task/errors";
-import type { JsonObject } from "../task/json";
+import { isObject, type JsonObject } from "../task/json";
 import type { InputRequest } from "../task/task";
 import type { Ask, AskKind } from "./context";
 import { compileJsonSchema } from "./json-schema";
@@ -54,6 +54,3 @@ function declares(declared: JsonObject, kind: AskKind): boolean {
   if (kind === "form") return isObject(capability["form"]) || !isObject(capability["url"]);
   return kind !== "url" || isObject(capability["url"]);
 }
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

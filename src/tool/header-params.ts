@@ -1,7 +1,7 @@
 import { TaskError } from "../task/errors";
-import type { JsonObject } from "../task/json";
+import { isObject, type JsonObject } from "../task/json";
 import { quoted } from "./field-name";
-import { isObject, subschemas } from "./subschemas";
+import { subschemas } from "./subschemas";
 
 const KEYWORD = "x-mcp-header";
 /** RFC 9110 §5.6.2. */

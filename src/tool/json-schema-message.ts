@@ -1,6 +1,6 @@
+import { isObject } from "../task/json";
 import type { OutputUnit, Schema } from "@cfworker/json-schema";
 import { counted, fieldName, listed, oneOf, quoted, typePhrase } from "./field-name";
-import { isObject } from "./subschemas";
 
 type Path = readonly (string | number)[];
 type Lookup = Readonly<Record<string, Schema | boolean>>;

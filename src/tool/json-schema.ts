@@ -1,10 +1,10 @@
 import { dereference, Validator, type Schema } from "@cfworker/json-schema";
 import { TaskError } from "../task/errors";
-import type { Json, JsonObject } from "../task/json";
+import { isObject, type Json, type JsonObject } from "../task/json";
 import type { Checked, CompiledSchema } from "./checked";
 import { explain } from "./json-schema-message";
 import { quoted } from "./field-name";
-import { isObject, subschemas } from "./subschemas";
+import { subschemas } from "./subschemas";
 
 export const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 

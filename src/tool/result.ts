@@ -1,8 +1,7 @@
-import type { Json } from "../task/json";
+import { isObject, type Json } from "../task/json";
 import { toolResult } from "./content-block";
 import type { Checked, CompiledSchema } from "./checked";
 import type { ToolResult } from "./define-tool";
-import { isObject } from "./subschemas";
 import { checkZod } from "./zod-schema";
 
 const RESULT_FIELDS = ["content", "structuredContent", "isError", "_meta"];

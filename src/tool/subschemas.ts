@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "../task/json";
+import { isObject, type Json, type JsonObject } from "../task/json";
 
 /** One schema inside another, and how it is reached. */
 export type Subschema = {
@@ -58,6 +58,3 @@ function* walk(at: Subschema): Generator<Subschema, void, void> {
     }
   }
 }
-
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,4 +1,4 @@
-import { INTERNAL_ERROR, JsonRpcError, type Answer, type Exchange } from "../../json-rpc";
+import { JsonRpcError, type Answer, type Exchange } from "../../json-rpc";
 import { callInline, prepareCall, type InlineOutcome, type InlineRequest } from "../../service/call-inline";
 import type { TaskSnapshot } from "../../service/task-store";
 import { TaskError } from "../../task/errors";
@@ -67,30 +67,19 @@ function planFor(call: Call, { tool }: RegisteredTool, keyed: boolean): Plan {
 }
 
 async function carryOut(toolCall: ToolCall, exchange: Exchange): Promise<JsonText> {
-  const { call, tool, plan, rounds } = toolCall;
-  const deadline = timeLimit(tool.tool.timeoutMs ?? call.deps.config.limits.timeoutMs, exchange.signal);
-  try {
-    const inline = inlineRequest(toolCall, exchange, deadline.signal);
-    const prepared = await prepareCall({ ...inline, answers: rounds.prepare });
-    if (prepared.kind !== "prepared") return await toAnswer(toolCall, "prepare", prepared);
-    switch (plan) {
-      case "task":
-        return await startTask(toolCall, exchange, prepared.prepared);
-      case "held":
-        deadline.lift();
-        return await holdTask(toolCall, exchange, prepared.prepared);
-      case "inline":
-        return await toAnswer(
-          toolCall,
-          "run",
-          await callInline({ ...inline, prepared: prepared.prepared, answers: rounds.run }),
-        );
+  const { plan, rounds } = toolCall;
+  const inline = inlineRequest(toolCall, exchange);
+  const prepared = await prepareCall({ ...inline, answers: rounds.prepare });
+  if (prepared.kind !== "prepared") return toAnswer(toolCall, "prepare", prepared);
+  switch (plan) {
+    case "task":
+      return startTask(toolCall, exchange, prepared.prepared);
+    case "held":
+      return holdTask(toolCall, exchange, prepared.prepared);
+    case "inline": {
+      const outcome = await callInline({ ...inline, prepared: prepared.prepared, answers: rounds.run });
+      return toAnswer(toolCall, "run", outcome);
     }
-  } catch (thrown) {
-    if (!deadline.passed()) throw thrown;
-    throw new JsonRpcError(200, INTERNAL_ERROR, `The tool "${tool.tool.name}" took too long and was stopped.`);
-  } finally {
-    deadline.lift();
   }
 }
 
@@ -161,7 +150,6 @@ async function inputRequired(
 function inlineRequest(
   { call, params, arguments: args, tool }: ToolCall,
   exchange: Exchange,
-  signal: AbortSignal,
 ): Omit<InlineRequest, "answers"> {
   const { config, clock, fetch, log } = call.deps;
   const { name } = tool.tool;
@@ -173,7 +161,7 @@ function inlineRequest(
     limits: config.limits,
     clock,
     fetch,
-    signal,
+    signal: exchange.signal,
     onProgress: report.onProgress,
     onLog(level, message, data) {
       log?.({ ...data, level, message, tool: name });
@@ -183,17 +171,6 @@ function inlineRequest(
       const error = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
       log?.({ level: "error", message: "The tool failed.", tool: name, error });
     },
-  };
-}
-
-/** Aborts when the client leaves, and when the time is up: every request ends (patterns cancellation §Timeouts). */
-function timeLimit(ms: number, client: AbortSignal) {
-  const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(new DOMException("The time is up.", "TimeoutError")), ms);
-  return {
-    signal: AbortSignal.any([client, limit.signal]),
-    passed: () => limit.signal.aborted && !client.aborted,
-    lift: () => clearTimeout(timer),
   };
 }
 

@@ -1,6 +1,6 @@
-import { isObject, type Conversation, type Exchange } from "../../json-rpc";
+import { type Conversation, type Exchange } from "../../json-rpc";
 import { TaskError } from "../../task/errors";
-import type { JsonText } from "../../task/json";
+import { isObject, type JsonText } from "../../task/json";
 import type { Call } from "./call";
 import { subscriptionMeta, toResult } from "./results";
 import { ListenParams, readParams } from "./schemas";

@@ -1,4 +1,5 @@
-import { isObject, JsonRpcError, METHOD_NOT_FOUND, methodOf, type Answer, type Method } from "../../json-rpc";
+import { isObject } from "../../task/json";
+import { JsonRpcError, METHOD_NOT_FOUND, methodOf, type Answer, type Method } from "../../json-rpc";
 import { CLIENT_CAPABILITIES } from "../envelope";
 import type { Inbound, McpDeps, Wing } from "../wing";
 import type { Call } from "./call";

@@ -1,8 +1,7 @@
 import { encodeBase64url } from "../../base64url";
-import { isObject } from "../../json-rpc";
 import { ownerOf } from "../../service/principal";
 import { TaskError } from "../../task/errors";
-import type { Json, JsonObject, JsonText } from "../../task/json";
+import { canonicalJson, isObject, type Json, type JsonObject, type JsonText } from "../../task/json";
 import type { Call } from "./call";
 import type { CallToolParams } from "./schemas";
 import { toAnswers } from "./task-methods";
@@ -59,18 +58,8 @@ export async function sealRounds(
 const boundTo = ({ principal }: Call): string => ownerOf(principal) ?? "anonymous";
 
 async function digestOf({ method }: Call, params: CallToolParams): Promise<string> {
-  const text = canonical([method, params.name, params.arguments ?? {}]);
+  const text = canonicalJson([method, params.name, params.arguments ?? {}]);
   return encodeBase64url(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
-}
-
-/** The same text for the same value, in whatever order the client wrote its keys. */
-function canonical(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  if (!isObject(value)) return JSON.stringify(value);
-  const members = Object.keys(value)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonical(value[key] ?? null)}`);
-  return `{${members.join(",")}}`;
 }
 
 /** Sealed by us, but perhaps by an earlier version of this code. */

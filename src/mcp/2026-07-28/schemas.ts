@@ -1,7 +1,6 @@
 import * as z from "zod";
-import { isObject } from "../../json-rpc";
 import { TaskError } from "../../task/errors";
-import type { JsonObject } from "../../task/json";
+import { isObject, type JsonObject } from "../../task/json";
 import type { LogLevel } from "../../tool/context";
 import type { Call } from "./call";
 

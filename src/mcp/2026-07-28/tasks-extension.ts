@@ -1,6 +1,5 @@
-import { isObject } from "../../json-rpc";
 import { TaskError } from "../../task/errors";
-import type { JsonObject } from "../../task/json";
+import { isObject, type JsonObject } from "../../task/json";
 
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 

@@ -206,8 +206,8 @@ describe("a plain call", () => {
       "forbidden",
       { timeoutMs: 20 },
     );
-    const { error } = await (await serve([forever])).tool("t");
-    expect(error).toMatchObject({ code: -32603, message: expect.stringContaining("too long") });
+    const { result } = await (await serve([forever])).tool("t");
+    expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining("longer than a plain call may (20 ms)") }] });
     expect(reason).toBeDefined();
   });
 
