@@ -43,7 +43,8 @@ export function feedEnd(socket: WebSocket): FeedEnd {
   return {
     send: (message) => trySend(socket, message),
     close: () => socket.close(FEED_ENDED),
-    watcher: () => (socket.deserializeAttachment() as Watcher | null) ?? { rank: 0, since: 0, carries: false, holds: false },
+    watcher: () =>
+      (socket.deserializeAttachment() as Watcher | null) ?? { rank: 0, since: 0, carries: false, holds: false },
     become: (watcher) => socket.serializeAttachment(watcher),
   };
 }

@@ -216,5 +216,4 @@ function errorText(error: JsonRpcError, id: RequestId | undefined): JsonText {
 const readId = (id: unknown): RequestId | undefined =>
   typeof id === "string" || Number.isSafeInteger(id) ? (id as RequestId) : undefined;
 
-
 const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -37,9 +37,11 @@ export class FeedHub {
   settle(open: readonly OpenQuestion[], fresh: readonly OpenQuestion[] = []): void {
     const ends = this.#ends();
     // Nothing is open, so nobody holds anything; a question asked again stays with whoever had it.
-    if (open.length === 0) for (const end of ends) if (end.watcher().holds) end.become({ ...end.watcher(), holds: false });
+    if (open.length === 0)
+      for (const end of ends) if (end.watcher().holds) end.become({ ...end.watcher(), holds: false });
     const chosen = elect(ends.map((end) => ({ ...end.watcher(), end })))?.end;
-    for (const end of ends) if (end !== chosen && end.watcher().carries) end.become({ ...end.watcher(), carries: false, holds: false });
+    for (const end of ends)
+      if (end !== chosen && end.watcher().carries) end.become({ ...end.watcher(), carries: false, holds: false });
     if (!chosen) return;
     const before = chosen.watcher();
     const questions = before.carries ? fresh : open;

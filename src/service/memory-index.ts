@@ -70,7 +70,10 @@ export class MemoryIndex implements TaskIndex {
     return { watched: this.#listeners.size > 0 };
   }
 
-  async list({ limit, after }: TaskListQuery, now: number): Promise<TaskListPage & { readonly reserved: readonly string[] }> {
+  async list(
+    { limit, after }: TaskListQuery,
+    now: number,
+  ): Promise<TaskListPage & { readonly reserved: readonly string[] }> {
     const older = (row: Row): boolean =>
       !after || row.createdAt < after.createdAt || (row.createdAt === after.createdAt && row.id < after.id);
     const found = [...this.#rows.values()]

@@ -167,10 +167,7 @@ class DurableRun {
     throw new Suspension();
   }
 
-  #ask<Q extends Readonly<Record<string, Ask>>>(
-    questions: Q,
-    timeoutMs = this.#holder.limits.questionTtlMs,
-  ): Answers<Q> {
+  #ask<Q extends Readonly<Record<string, Ask>>>(questions: Q, timeoutMs = this.#longestWait()): Answers<Q> {
     this.#live();
     const task = this.#holder.task();
     const deadline = this.#holder.clock() + timeoutMs;

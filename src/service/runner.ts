@@ -27,7 +27,11 @@ export type RunnerParts = {
   readonly ended: () => Promise<void>;
 };
 
-type Run = { readonly controller: AbortController; readonly timer: ReturnType<typeof setTimeout>; readonly until: number };
+type Run = {
+  readonly controller: AbortController;
+  readonly timer: ReturnType<typeof setTimeout>;
+  readonly until: number;
+};
 
 /** Runs the task's tool in this process, one run at a time; running it yields the next event. */
 export class Runner {
@@ -47,7 +51,9 @@ export class Runner {
     const { registry, limits, clock, keepAlive, log } = this.#parts;
     const registered = registry.get(task.tool);
     if (!registered || !mayContinue(registered.tool, task.toolVersion)) {
-      const why = registered ? "has changed and cannot go on with a task that an earlier version began" : "is no longer served here";
+      const why = registered
+        ? "has changed and cannot go on with a task that an earlier version began"
+        : "is no longer served here";
       return this.#settle(faulty(`The tool "${task.tool}" ${why}.`));
     }
     const controller = new AbortController();
@@ -62,7 +68,8 @@ export class Runner {
       clock,
       limits,
       fetch: this.#parts.fetch,
-      log: (level: LogLevel, message: string, data?: JsonObject) => log(level, message, { ...data, task: task.id, tool: task.tool }),
+      log: (level: LogLevel, message: string, data?: JsonObject) =>
+        log(level, message, { ...data, task: task.id, tool: task.tool }),
     };
     keepAlive(
       runTool(registered, holder, controller.signal)
@@ -87,7 +94,9 @@ export class Runner {
         break;
       case "aborted":
         if (end.cause === "timeout") {
-          this.#attemptFailed(faulty(`The tool "${this.#parts.task().tool}" ran longer than it may between suspensions and was stopped.`));
+          this.#attemptFailed(
+            faulty(`The tool "${this.#parts.task().tool}" ran longer than it may between suspensions and was stopped.`),
+          );
         }
         break;
       case "ended":

@@ -33,14 +33,23 @@ export type SessionMessage =
   /** To the call: the client does not want it any more (`notifications/cancelled`). */
   | { readonly kind: "cancelled" };
 
-export type Claimed = { readonly kind: "claimed" | "existing"; readonly id: string } | { readonly kind: "conflict" } | { readonly kind: "limit" };
+export type Claimed =
+  | { readonly kind: "claimed" | "existing"; readonly id: string }
+  | { readonly kind: "conflict" }
+  | { readonly kind: "limit" };
 
 /** What sessions keep. One behaviour suite runs over the memory and the durable implementation. */
 export interface Sessions {
   /** Keeps a message of a stream for replay; its event id is `<stream>.<n>`, n from 1, without gaps. */
   append(session: Session, stream: string, message: JsonText): Promise<string>;
   /** What the event's own stream sent after it; null when that is not known (any more). */
-  replay(session: Session, lastEventId: string): Promise<{ readonly stream: string; readonly events: readonly { readonly id: string; readonly message: JsonText }[] } | null>;
+  replay(
+    session: Session,
+    lastEventId: string,
+  ): Promise<{
+    readonly stream: string;
+    readonly events: readonly { readonly id: string; readonly message: JsonText }[];
+  } | null>;
   setLogLevel(session: Session, level: LogLevel): Promise<void>;
   /** Null when none was set. Writes nothing. */
   logLevel(session: Session): Promise<LogLevel | null>;

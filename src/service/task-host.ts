@@ -1,11 +1,12 @@
 import type { Clock } from "../clock";
 import type { JsonObject } from "../task/json";
-import { expiresAt, isExpired, type LogEntry, type Outcome, type Owner, type Task, type TaskDraft } from "../task/task";
+import { isExpired, type LogEntry, type Owner, type Task, type TaskDraft } from "../task/task";
 import { createTask, nextDue, transition, type TaskEvent } from "../task/transition";
 import type { LogLevel, TaskContext } from "../tool/context";
 import type { Registry } from "../tool/registry";
 import { sortAnswers } from "./check-answer";
 import type { Limits } from "./limits";
+import { mirrorOf } from "./mirror";
 import { Outbox } from "./outbox";
 import { Runner } from "./runner";
 import { toSnapshot, withoutBody } from "./snapshot";
@@ -15,9 +16,6 @@ import type { Command, OpenQuestion, TaskFeedMessage, TaskSnapshot, Told } from 
 
 /** While a run is in memory the alarm looks after it this often; one that died with its process is found by then. */
 export const LEASE_MS = 30_000;
-
-/** How late a live task may be before the sweep sets it going again: its own alarm gets the first chance. */
-export const LATE_MS = 60_000;
 
 export type HostParts = {
   readonly shelf: TaskShelf;
@@ -225,7 +223,11 @@ export class TaskHost {
     this.#parts.deliver(openQuestions, fresh);
     // An anonymous caller has no feed of its tasks, so its session is told where the question is.
     if (fresh.length > 0 && task.owner === null && task.client.session) {
-      this.#parts.keepAlive(this.#parts.asking(task).catch(() => this.#parts.log("warning", "A session could not be told of a question.", { task: task.id })));
+      this.#parts.keepAlive(
+        this.#parts
+          .asking(task)
+          .catch(() => this.#parts.log("warning", "A session could not be told of a question.", { task: task.id })),
+      );
     }
   }
 
@@ -278,23 +280,7 @@ export class TaskHost {
   }
 
   #mirrorOf(task: Task): Mirror {
-    const expiry = expiresAt(task, this.#parts.limits.retentionMs);
-    return {
-      id: task.id,
-      version: task.version,
-      phase: task.stage.phase,
-      outcome: task.stage.phase === "settled" ? (task.stage.outcome.kind satisfies Outcome["kind"]) : null,
-      statusAt: task.statusAt,
-      due: this.#sweepAt(task, expiry),
-      expiresAt: expiry,
-    };
-  }
-
-  /** When the sweep should look: at the expiry, or once the task's own alarm must have been lost. */
-  #sweepAt(task: Task, expiry: number | null): number | null {
-    const run = this.#runner.until() ?? (this.#leaseIsDead(task) ? task.updatedAt : null);
-    const late = [nextDue(task), run].flatMap((at) => (at === null ? [] : [at + LATE_MS]));
-    const times = expiry === null ? late : [...late, expiry];
-    return times.length === 0 ? null : Math.min(...times);
+    const runUntil = this.#runner.until() ?? (this.#leaseIsDead(task) ? task.updatedAt : null);
+    return mirrorOf(task, this.#parts.limits.retentionMs, runUntil);
   }
 }

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from "../task/json";
+import { isObject, type Json } from "../task/json";
 
 /** One schema inside another, and how it is reached. */
 export type Subschema = {

@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { elect, type Watcher } from "../../src/service/carrier";
 
-const watcher = (rank: 0 | 1 | 2, since: number, more: Partial<Watcher> = {}): Watcher => ({ rank, since, carries: false, holds: false, ...more });
+const watcher = (rank: 0 | 1 | 2, since: number, more: Partial<Watcher> = {}): Watcher => ({
+  rank,
+  since,
+  carries: false,
+  holds: false,
+  ...more,
+});
 
 describe("elect", () => {
   it("finds nobody among those who only watch", () => {

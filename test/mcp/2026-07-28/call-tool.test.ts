@@ -207,7 +207,10 @@ describe("a plain call", () => {
       { timeoutMs: 20 },
     );
     const { result } = await (await serve([forever])).tool("t");
-    expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining("longer than a plain call may (20 ms)") }] });
+    expect(result).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining("longer than a plain call may (20 ms)") }],
+    });
     expect(reason).toBeDefined();
   });
 

@@ -1,0 +1,27 @@
+import { expiresAt, type Task } from "../task/task";
+import { nextDue } from "../task/transition";
+import type { Mirror } from "./task-index";
+
+/** How late a live task may be before the sweep sets it going again: its own alarm gets the first chance. */
+export const LATE_MS = 60_000;
+
+/** The task's row for its owner's index. `runUntil` is when a run of it must have ended, null when none goes on. */
+export function mirrorOf(task: Task, retentionMs: number, runUntil: number | null): Mirror {
+  const expiry = expiresAt(task, retentionMs);
+  return {
+    id: task.id,
+    version: task.version,
+    phase: task.stage.phase,
+    outcome: task.stage.phase === "settled" ? task.stage.outcome.kind : null,
+    statusAt: task.statusAt,
+    due: sweepAt([nextDue(task), runUntil], expiry),
+    expiresAt: expiry,
+  };
+}
+
+/** When the sweep should look: at the expiry, or once the task's own alarm must have been lost. */
+function sweepAt(alarms: readonly (number | null)[], expiry: number | null): number | null {
+  const late = alarms.flatMap((at) => (at === null ? [] : [at + LATE_MS]));
+  const times = expiry === null ? late : [...late, expiry];
+  return times.length === 0 ? null : Math.min(...times);
+}
