@@ -4,10 +4,7 @@ import { call, send } from "../support/raw-client";
 
 let server: DevServer;
 beforeAll(async () => void (server = await startDevServer({ env: "conformance" })));
-afterAll(async () => {
-  if (process.env.SHOW) console.log(server.output());
-  await server.stop();
-});
+afterAll(() => server.stop());
 
 /** What the fixture tools say when they begin, stop or finish. */
 const said = (line: string): Promise<boolean> =>

@@ -2,7 +2,9 @@ import { env } from "cloudflare:workers";
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { durableTaskStore } from "../../durable-objects/durable-task-store";
+import { ownerIndexName } from "../../durable-objects/names";
 import type { StorageBindings } from "../../durable-objects/rpc";
+import { ownerOf, type Principal } from "../../src/service/principal";
 import { TaskService } from "../../src/service/task-service";
 import { decodeTaskId } from "../../src/task-id";
 import { defineTool } from "../../src/tool/define-tool";
@@ -45,7 +47,7 @@ function setUp(over: Partial<typeof limits> = {}) {
   const get = (id: string) => tasks.get(owner, id);
   const settled = (id: string) =>
     vi.waitUntil(async () => ((await get(id)).stage.phase === "settled" ? get(id) : false), { timeout: 10_000 });
-  return { clock, store, tasks, start, get, settled };
+  return { clock, store, tasks, registry, start, get, settled };
 }
 
 const stub = (id: string) => objects.TASKS.get(objects.TASKS.idFromString(decodeTaskId(id)!));
@@ -227,6 +229,48 @@ describe("a task in its object", () => {
     expect((await settled(id)).statusMessage).toBe('The tool "tool" is no longer served here.');
   });
 });
+
+describe("whoever follows a task", () => {
+  it.each([
+    ["its owner, over the feed of the index", owner],
+    ["an anonymous caller, over the task's own feed", { kind: "anonymous" } as const],
+  ])("goes on after a redeploy took both objects away: %s", async (_, principal) => {
+    const { clock, tasks, registry } = setUp();
+    run = async (task) =>
+      JSON.stringify(await task.ask({ k: { kind: "form", message: "K?", schema: { type: "object" } } }));
+    const tool = registry.get("tool")!;
+    const { task } = await tasks.start({ principal, tool, arguments: {}, client: everything, origin: "test" });
+    await vi.waitUntil(async () => (await tasks.get(principal, task.id)).stage.phase === "input_required");
+    const seen: string[] = [];
+    const versions: number[] = [];
+    const followed = (async () => {
+      for await (const message of tasks.follow(principal, [task.id], AbortSignal.timeout(20_000))) {
+        seen.push(message.task.stage.phase);
+        versions.push(message.task.version);
+      }
+    })();
+    await vi.waitUntil(() => seen.length === 1);
+    await resetIndex(principal, task.id);
+    await crash(task.id);
+    clock.advance(1);
+    await vi.waitUntil(async () =>
+      tasks.answer(principal, task.id, { k: '{"action":"decline"}' }).then(
+        () => true,
+        () => false,
+      ),
+    );
+    await followed;
+    expect(seen.at(0)).toBe("input_required");
+    expect(seen.at(-1)).toBe("settled");
+    expect(versions).toEqual([...versions].sort((a, b) => a - b));
+    expect(new Set(versions).size).toBe(versions.length);
+  });
+});
+
+async function resetIndex(principal: Principal, id: string): Promise<void> {
+  const index = objects.OWNERS.getByName(ownerIndexName("tasks", ownerOf(principal), id));
+  await runInDurableObject(index, (_, state) => state.abort("redeploy")).catch(() => {});
+}
 
 /** Every row of every table of ours, blobs by content. */
 const contents = (storage: DurableObjectStorage): unknown =>
