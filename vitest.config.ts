@@ -2,7 +2,7 @@ import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 
 const inWorkerd = "test/**/*.workers.test.ts";
-const ofStorage = "test/{stores,durable-objects}/**/*.workers.test.ts";
+const ofStorage = "test/{stores,durable-objects,sessions}/**/*.workers.test.ts";
 const withForeignClients = "test/clients/**/*.test.ts";
 
 export default defineConfig({

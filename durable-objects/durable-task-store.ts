@@ -6,6 +6,7 @@ import type {
   Created,
   IdempotencyKey,
   OwnerFeedMessage,
+  ReadOptions,
   SweepReport,
   TaskFeedMessage,
   TaskListPage,
@@ -27,7 +28,7 @@ import { calling, callingOnce } from "./object-call";
 import { directoryStub, indexOf, indexStub, taskStub, type StorageBindings, type TaskCreated } from "./rpc";
 import { sweep } from "./sweep";
 
-/** How often a create starts over because the task its idempotency key named is gone by now. */
+/** How often a create starts over because the task its id or idempotency key named is gone by now. */
 const ROUNDS = 4;
 
 export type DurableTaskStoreParts = {
@@ -66,13 +67,11 @@ class DurableTaskStore implements TaskStore {
         indexOf(this.#objects, draft).reserve(this.#reservation(draft, key), this.#clock()),
       );
       if (reserved.kind === "conflict" || reserved.kind === "limit") return reserved;
-      const isOurs = reserved.kind === "reserved";
-      if (isOurs || !reserved.confirmed) {
+      if (reserved.kind === "reserved" || !reserved.confirmed) {
         const made = await this.#make({ ...draft, id: reserved.id }, reserved.deadline);
-        if (made.kind === "created" || (isOurs && made.kind === "existing")) return made;
-        if (isOurs) break;
-        if (made.kind === "late") continue;
+        if (made.kind === "created") return made;
       }
+      // What the row stands for may have expired, or never have come true: whoever finds that clears it away.
       const task = await this.read({ id: reserved.id, owner: draft.owner });
       if (task) return { kind: "existing", task };
       await this.#collect(draft, reserved.id);
@@ -82,9 +81,9 @@ class DurableTaskStore implements TaskStore {
     });
   }
 
-  async read({ id, owner }: TaskRef): Promise<TaskSnapshot | null> {
+  async read({ id, owner }: TaskRef, options?: ReadOptions): Promise<TaskSnapshot | null> {
     if (!this.recognises(id)) return null;
-    return calling(() => this.#task(id).read(owner));
+    return calling(() => this.#task(id).read(owner, options));
   }
 
   async tell({ id, owner }: TaskRef, command: Command): Promise<Told | null> {

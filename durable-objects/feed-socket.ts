@@ -1,5 +1,6 @@
 import type { Rank, Watcher } from "../src/service/carrier";
 import type { FeedEnd } from "../src/service/feed-hub";
+import type { SessionRole } from "../src/service/sessions";
 import type { Owner } from "../src/task/task";
 
 /** Closed by us after the last message; anything else means that the object went away and the reader reattaches. */
@@ -8,6 +9,7 @@ export const FEED_ENDED = 1000;
 export const OWNER_HEADER = "x-holdfast-owner";
 export const AFTER_HEADER = "x-holdfast-after";
 export const DELIVER_HEADER = "x-holdfast-deliver";
+const ROLE_HEADER = "x-holdfast-role";
 
 /** What the Worker wants of a task's feed. */
 export type FeedWish = { readonly owner: Owner; readonly after: number | undefined; readonly deliver: Rank };
@@ -20,6 +22,14 @@ export function feedWish(request: Request): FeedWish {
     deliver: Number(request.headers.get(DELIVER_HEADER) ?? 0) as Rank,
   };
 }
+
+/** Who attaches to a session. Its parts are digests and ids of ours: short, and fit for a header. */
+export const roleHeaders = (role: SessionRole): Readonly<Record<string, string>> => ({
+  [ROLE_HEADER]: JSON.stringify(role),
+});
+
+export const sessionRole = (request: Request): SessionRole =>
+  JSON.parse(request.headers.get(ROLE_HEADER) ?? "null") as SessionRole;
 
 /** The object's end of a new feed, and the answer that carries the other end. */
 export function openFeed(ctx: DurableObjectState): { readonly socket: WebSocket; readonly response: Response } {
@@ -49,9 +59,16 @@ export function feedEnd(socket: WebSocket): FeedEnd {
   };
 }
 
-/** Sends to every open feed of the object. */
-export function broadcast(ctx: DurableObjectState, message: unknown): void {
-  for (const socket of ctx.getWebSockets()) trySend(socket, message);
+/** Sends to the open feeds of the object, or to those whose attachment is wanted; says how many there were. */
+export function broadcast(
+  ctx: DurableObjectState,
+  message: unknown,
+  wanted: (attachment: unknown) => boolean = () => true,
+): number {
+  const open = ctx.getWebSockets().filter(({ readyState }) => readyState === WebSocket.OPEN);
+  const reached = open.filter((socket) => wanted(socket.deserializeAttachment()));
+  for (const socket of reached) trySend(socket, message);
+  return reached.length;
 }
 
 function trySend(socket: WebSocket, message: unknown): void {

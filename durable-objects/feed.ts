@@ -40,6 +40,7 @@ export async function* taskFeed(
 ): AsyncGenerator<TaskFeedMessage, void, undefined> {
   let cursor = after;
   let newest = 0;
+  const delivered = new Set<string>();
   const reopen = () => reattach(cursor ?? 0);
   for await (const message of overSockets(first, reopen, signal)) {
     if (message === null) return yield { kind: "gone" };
@@ -47,6 +48,13 @@ export async function* taskFeed(
       if (message.task.version < newest) continue;
       newest = message.task.version;
       cursor ??= newest;
+    }
+    if (message.kind === "deliver") {
+      // After a loss the object gives all that is open again; on this stream it has been asked.
+      const questions = message.questions.filter(({ key }) => !delivered.has(key));
+      for (const { key } of questions) delivered.add(key);
+      yield { kind: "deliver", questions };
+      continue;
     }
     if (message.kind === "event") {
       if (message.entry.seq <= (cursor ?? 0)) continue;

@@ -6,6 +6,7 @@ import type {
   Created,
   IdempotencyKey,
   OwnerFeedMessage,
+  ReadOptions,
   SweepReport,
   TaskFeedMessage,
   TaskListPage,
@@ -17,6 +18,7 @@ import type {
 } from "../src/service/task-store";
 import type { TaskDraft } from "../src/task/task";
 import { decodeTaskId, randomTaskId } from "../src/task-id";
+import { durableSessions } from "./durable-sessions";
 import { attach, ownerFeed, taskFeed } from "./feed";
 import { FEED_ENDED } from "./feed-socket";
 import { calling, callingOnce } from "./object-call";
@@ -37,15 +39,17 @@ export class MemoryObjectBase extends DurableObject<Bindings> {
     super(ctx, env);
     const config = wiring.configOf(env);
     const { registry, clock, log } = wiring;
-    this.#store = new MemoryTaskStore({ registry, clock, log, limits: config.limits, fetch: wiring.fetchFor(config) });
+    const { asking } = durableSessions({ objects: env });
+    const fetch = wiring.fetchFor(config);
+    this.#store = new MemoryTaskStore({ registry, clock, log, limits: config.limits, fetch, asking });
   }
 
   async create(draft: TaskDraft, idempotency?: IdempotencyKey): Promise<Created> {
     return this.#store.create(draft, idempotency);
   }
 
-  async read(ref: TaskRef): Promise<TaskSnapshot | null> {
-    return this.#store.read(ref);
+  async read(ref: TaskRef, options?: ReadOptions): Promise<TaskSnapshot | null> {
+    return this.#store.read(ref, options);
   }
 
   async tell(ref: TaskRef, command: Command): Promise<Told | null> {
@@ -97,7 +101,7 @@ export function memoryObjectStore(objects: Bindings): TaskStore {
     mint: () => randomTaskId((bytes) => crypto.getRandomValues(bytes)),
     recognises: (id) => decodeTaskId(id) !== null,
     create: (draft, idempotency) => callingOnce(() => object().create(draft, idempotency)),
-    read: (ref) => calling(() => object().read(ref)),
+    read: (ref, options) => calling(() => object().read(ref, options)),
     tell: (ref, command) => callingOnce(() => object().tell(ref, command)),
     list: (query) => calling(() => object().list(query)),
     sweep: (budget) => callingOnce(() => object().sweep(budget)),

@@ -1,6 +1,7 @@
 // What the objects offer each other and the store, as types: plain data in and out, expected outcomes as values.
+import type { Sessions } from "../src/service/sessions";
 import type { Examined, TaskIndex } from "../src/service/task-index";
-import type { Command, TaskSnapshot, Told } from "../src/service/task-store";
+import type { Command, ReadOptions, TaskSnapshot, Told } from "../src/service/task-store";
 import type { Owner, TaskDraft } from "../src/task/task";
 import { directoryName, ownerIndexName } from "./names";
 
@@ -9,6 +10,7 @@ export type StorageBindings = {
   readonly TASKS: DurableObjectNamespace;
   readonly OWNERS: DurableObjectNamespace;
   readonly DIRECTORY: DurableObjectNamespace;
+  readonly SESSIONS: DurableObjectNamespace;
 };
 
 export type TaskCreated =
@@ -18,7 +20,7 @@ export type TaskCreated =
 export interface TaskCalls {
   /** The first draft wins; a repeated create answers with what is stored. `late` from the deadline on. */
   create(draft: TaskDraft, deadline: number): Promise<TaskCreated>;
-  read(owner: Owner): Promise<TaskSnapshot | null>;
+  read(owner: Owner, options?: ReadOptions): Promise<TaskSnapshot | null>;
   tell(owner: Owner, command: Command): Promise<Told | null>;
   /** Collects an expired task, sets a late one going again, and says where the task stands. */
   examine(): Promise<Examined>;
@@ -36,7 +38,10 @@ export interface DirectoryCalls {
   settle(seen: DirectoryEntry, nextDue: number | null): Promise<void>;
 }
 
-/** What both kinds of feed take: `fetch` with an Upgrade header. */
+/** A session's object has the port but for `attach`, which is its `fetch`. */
+export type SessionCalls = Omit<Sessions, "attach">;
+
+/** What all kinds of feed take: `fetch` with an Upgrade header. */
 type Attachable = { fetch(url: string, init: RequestInit): Promise<Response> };
 
 // Stubs are made for each call: one that saw its object reset is of no use afterwards. The casts say what the classes
@@ -52,6 +57,9 @@ export const indexOf = (
   env: StorageBindings,
   task: { readonly namespace: string; readonly owner: Owner; readonly id: string },
 ) => indexStub(env, ownerIndexName(task.namespace, task.owner, task.id));
+
+export const sessionStub = (env: StorageBindings, key: string): SessionCalls & Attachable =>
+  env.SESSIONS.getByName(key) as unknown as SessionCalls & Attachable;
 
 export const directoryStub = (env: StorageBindings, shard: number): DirectoryCalls =>
   env.DIRECTORY.getByName(directoryName(shard)) as unknown as DirectoryCalls;

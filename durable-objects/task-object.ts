@@ -2,8 +2,9 @@ import { DurableObject } from "cloudflare:workers";
 import type { Owner, TaskDraft } from "../src/task/task";
 import { TaskHost } from "../src/service/task-host";
 import type { Examined } from "../src/service/task-index";
-import type { Command, TaskSnapshot, Told } from "../src/service/task-store";
+import type { Command, ReadOptions, TaskSnapshot, Told } from "../src/service/task-store";
 import { FeedHub } from "../src/service/feed-hub";
+import { durableSessions } from "./durable-sessions";
 import { feedEnd, feedWish, isUpgrade, openEnds, openFeed } from "./feed-socket";
 import { indexOf, type TaskCalls } from "./rpc";
 import { sqlShelf } from "./task-shelf";
@@ -17,6 +18,7 @@ export class TaskObjectBase extends DurableObject<Bindings> implements TaskCalls
   constructor(ctx: DurableObjectState, env: Bindings, wiring: Wiring) {
     super(ctx, env);
     const config = wiring.configOf(env);
+    const sessions = durableSessions({ objects: env });
     this.#host = new TaskHost({
       shelf: sqlShelf(ctx.storage, (at) => at - wiring.clock() + Date.now()),
       clock: wiring.clock,
@@ -29,7 +31,7 @@ export class TaskObjectBase extends DurableObject<Bindings> implements TaskCalls
       touch: (task) => indexOf(env, task).touch(task.id, task.version, task.stage.phase),
       announce: (message, last) => this.#hub.announce(message, last),
       deliver: (open, fresh) => this.#hub.settle(open, fresh),
-      asking: async () => {},
+      asking: async ({ id, client }) => client.session && sessions.asking(client.session, id),
       keepAlive: (work) => ctx.waitUntil(work),
     });
   }
@@ -42,8 +44,8 @@ export class TaskObjectBase extends DurableObject<Bindings> implements TaskCalls
     return this.#host.create(draft, deadline);
   }
 
-  async read(owner: Owner): Promise<TaskSnapshot | null> {
-    return this.#host.read(owner);
+  async read(owner: Owner, options?: ReadOptions): Promise<TaskSnapshot | null> {
+    return this.#host.read(owner, options);
   }
 
   async tell(owner: Owner, command: Command): Promise<Told | null> {
@@ -77,6 +79,10 @@ export class TaskObjectBase extends DurableObject<Bindings> implements TaskCalls
 
   /** Whoever carried the questions may be gone: the next one gets them. */
   override async webSocketClose(): Promise<void> {
+    this.#hub.settle(this.#host.openQuestions());
+  }
+
+  override async webSocketError(): Promise<void> {
     this.#hub.settle(this.#host.openQuestions());
   }
 }

@@ -1,16 +1,24 @@
 import { Hono } from "hono";
+import { authenticator } from "./auth";
+import { cors } from "./cors";
 import { mcpRoutes } from "./mcp/routes";
 import type { McpDeps } from "./mcp/wing";
+import { METADATA_PATH } from "./oauth";
+import { protectedResource } from "./protected-resource";
 
 export type AppDeps = McpDeps;
 
 /** The door: one mount per protocol. */
 export function createApp(deps: AppDeps): Hono {
   const app = new Hono();
+  const authenticate = authenticator(deps.config, deps);
+  app.route(METADATA_PATH, protectedResource(deps.config.oauth, ["/mcp"]));
+  // What stands above is for pages of any origin; what follows is not.
+  app.use(cors(deps.config));
   app.get("/", (c) => c.text("Holdfast: durable tasks for slow tools. MCP clients talk to /mcp.\n"));
   // Both spellings are served: clients drop the body or the token when they are redirected.
-  app.route("/mcp", mcpRoutes(deps));
-  app.route("/mcp/", mcpRoutes(deps));
+  app.route("/mcp", mcpRoutes(deps, authenticate));
+  app.route("/mcp/", mcpRoutes(deps, authenticate));
   app.notFound((c) => c.text("Nothing is served here.\n", 404));
   app.onError((thrown, c) => {
     deps.log?.({ level: "error", message: "A request failed.", error: thrown.stack ?? thrown.message });

@@ -1,49 +1,100 @@
 import type { Config, TokenEntry } from "./env";
+import { publishedKeys, type KeySource } from "./jwks";
 import { onLoopbackHost } from "./loopback";
-import type { Principal } from "./service/principal";
+import { accessTokens, METADATA_PATH, tokenScope } from "./oauth";
+import type { Principal, Scope } from "./service/principal";
+
+/** One of the ways in. Each has a path and needs a scope. */
+export type Door = { readonly path: string; readonly scope: Scope };
 
 export type Authenticated =
   | { readonly kind: "principal"; readonly principal: Principal }
-  | { readonly kind: "refused"; readonly status: 401; readonly challenge: string; readonly message: string };
+  | { readonly kind: "refused"; readonly status: 401 | 403; readonly challenge: string; readonly message: string };
 
-type AuthSettings = Pick<Config, "tokens" | "allowAnonymous">;
+/**
+ * Who is calling (design decision 10). The credential is read from `Authorization` only, on every request. Throws
+ * `overloaded` when that cannot be told now.
+ */
+export type Authenticate = (request: Request, door: Door) => Promise<Authenticated>;
+
+type AuthSettings = Pick<Config, "tokens" | "oauth" | "allowAnonymous">;
+
+type AuthDeps = Omit<KeySource, "url">;
 
 /** One way to tell who presents a token: null when it does not know it. Never logs it. */
 type Verifier = (token: string) => Promise<Principal | null>;
 
-/** Who is calling (design decision 10). The credential is read from `Authorization` only, on every request. */
-export async function authenticate(request: Request, config: AuthSettings): Promise<Authenticated> {
-  const verifiers = verifiersOf(config);
-  const header = request.headers.get("authorization");
-  if (header === null) {
-    const open = verifiers.length === 0 && (config.allowAnonymous || onLoopbackHost(request));
-    return open ? { kind: "principal", principal: { kind: "anonymous" } } : REFUSED;
+/** One for all doors: it keeps the keys of the authorization server. */
+export function authenticator(config: AuthSettings, deps: AuthDeps): Authenticate {
+  const verifiers = verifiersOf(config, deps);
+
+  async function principalOf(request: Request): Promise<Principal | null> {
+    const header = request.headers.get("authorization");
+    if (header === null) {
+      const open = verifiers.length === 0 && (config.allowAnonymous || onLoopbackHost(request));
+      return open ? { kind: "anonymous" } : null;
+    }
+    // From here on a credential was presented: it is right or it is refused, also where anonymous callers are let in.
+    const token = bearerToken(header);
+    if (token === null) return null;
+    for (const verify of verifiers) {
+      const principal = await verify(token);
+      if (principal !== null) return principal;
+    }
+    return null;
   }
-  // From here on a credential was presented: it is right or it is refused, also where anonymous callers are let in.
-  const token = bearerToken(header);
-  if (token === null) return REFUSED;
-  for (const verify of verifiers) {
-    const principal = await verify(token);
-    if (principal !== null) return { kind: "principal", principal };
-  }
-  return REFUSED;
+
+  return async (request, door) => {
+    const principal = await principalOf(request);
+    if (principal !== null && mayEnter(principal, door)) return { kind: "principal", principal };
+    const where = config.oauth && `${new URL(request.url).origin}${METADATA_PATH}${door.path}`;
+    return principal === null ? unauthenticated(door, where) : insufficient(door, where);
+  };
 }
+
+/** Anonymous callers are clients. `admin` includes the other scopes; `worker` includes none. */
+const mayEnter = (principal: Principal, { scope }: Door): boolean =>
+  principal.kind === "anonymous"
+    ? scope === "client"
+    : principal.scopes.includes(scope) || principal.scopes.includes("admin");
 
 /**
  * One refusal for a missing, malformed and wrong credential, so that none tells more than another. Hence no `error`
  * in the challenge: RFC 6750 §3.1 has none for a request without a credential.
  */
-const REFUSED: Authenticated = {
+const unauthenticated = (door: Door, where: string | null): Authenticated => ({
   kind: "refused",
   status: 401,
-  challenge: 'Bearer realm="holdfast"',
+  challenge: challenge(where === null ? {} : { scope: tokenScope(door.scope), resource_metadata: where }),
   message:
     'Not authenticated. Send "Authorization: Bearer <token>" with a token that this server accepts; ' +
     "where it lets anonymous callers in, send no Authorization header at all.",
-};
+});
 
-const verifiersOf = (config: AuthSettings): readonly Verifier[] =>
-  config.tokens === null ? [] : [staticTokens(config.tokens)];
+/** MCP 2026-07-28 authorization §Runtime Insufficient Scope Errors: all that the operation needs, at once. */
+const insufficient = (door: Door, where: string | null): Authenticated => ({
+  kind: "refused",
+  status: 403,
+  challenge: challenge({
+    error: "insufficient_scope",
+    scope: tokenScope(door.scope),
+    ...(where === null ? {} : { resource_metadata: where }),
+  }),
+  message:
+    `The credential does not have the scope "${door.scope}", which this needs; ` +
+    `in tokens of an authorization server that is "${tokenScope(door.scope)}".`,
+});
+
+const challenge = (params: Readonly<Record<string, string>>): string =>
+  `Bearer ${Object.entries({ realm: "holdfast", ...params })
+    .map(([name, value]) => `${name}="${value}"`)
+    .join(", ")}`;
+
+/** Static tokens come first: they need nobody else's answer. */
+const verifiersOf = ({ tokens, oauth }: AuthSettings, deps: AuthDeps): readonly Verifier[] => [
+  ...(tokens === null ? [] : [staticTokens(tokens)]),
+  ...(oauth === null ? [] : [accessTokens(oauth, publishedKeys({ ...deps, url: oauth.jwksUrl }), deps.clock)]),
+];
 
 /** RFC 9110 §11.1: the scheme in any case, then spaces. Two `Authorization` headers arrive joined by ", " and match not. */
 const bearerToken = (header: string): string | null => /^bearer +([\x21-\x7e]+)$/i.exec(header)?.[1] ?? null;

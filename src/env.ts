@@ -1,8 +1,11 @@
 import * as z from "zod";
+import { isLoopbackHostname } from "./loopback";
 import { parseOrigin } from "./origin";
 import type { Limits } from "./service/limits";
 import type { Scope } from "./service/principal";
 import { TaskError } from "./task/errors";
+
+export type OAuthSettings = { readonly issuer: string; readonly audience: string; readonly jwksUrl: string };
 
 export type TokenEntry = { readonly sha256: string; readonly subject: string; readonly scopes: readonly Scope[] };
 
@@ -14,11 +17,14 @@ export type Config = {
   readonly maxJsonDepth: number;
   /** Object calls per cron run. */
   readonly sweepBudget: number;
+  /** How long a call of a client without tasks is held open. */
+  readonly inlineWaitMs: number;
   readonly allowedOrigins: readonly string[];
   readonly allowAnonymous: boolean;
   readonly allowLocalFetch: boolean;
   /** Null when the setting is absent. */
   readonly tokens: readonly TokenEntry[] | null;
+  readonly oauth: OAuthSettings | null;
   readonly sealingKey: string | null;
 };
 
@@ -49,7 +55,7 @@ export function parseEnv(env: Readonly<Record<string, unknown>>): Config {
   }
   // Each name of the table has what its own schema gave, unless there are faults.
   const parsed = values as Values;
-  if (faults.length === 0) faults.push(...disorder(parsed));
+  if (faults.length === 0) faults.push(...disorder(parsed), ...oauthFaults(parsed));
   if (faults.length > 0) throw new TaskError("misconfigured", faults.join(" "));
   return toConfig(parsed);
 }
@@ -58,8 +64,8 @@ type Kind<T> = { readonly range: string; readonly schema: z.ZodType<T, string> }
 
 /** 100 years: any time plus this is still a date. */
 const LONGEST_MS = 3_153_600_000_000;
-/** What fits in one RPC message (32 MiB on Workers) with everything around it. */
-const LARGEST_BYTES = 25_165_824;
+/** What fits in one RPC message (32 MiB on Workers) when each character takes two bytes there. */
+const LARGEST_BYTES = 15_728_640;
 
 const whole = (min: number, max: number, what = "a whole number"): Kind<number> => ({
   range: `${what} from ${min} to ${max}`,
@@ -113,6 +119,14 @@ const tokens: Kind<readonly TokenEntry[]> = {
         .refine((entries) => new Set(entries.map((entry) => entry.sha256)).size === entries.length),
     ),
 };
+const webUrl: Kind<string> = {
+  range: "an absolute https URL without query and fragment",
+  schema: z.string().refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? "") && !/[?#]/.test(text)),
+};
+const audience: Kind<string> = {
+  range: 'a name of 2 to 1024 characters without spaces, such as "https://holdfast.example/mcp"',
+  schema: z.string().regex(/^\S{2,1024}$/),
+};
 const secretText: Kind<string> = {
   range: "a secret text of at least 32 characters, such as `openssl rand -base64 32` prints",
   schema: z.string().min(32),
@@ -157,6 +171,7 @@ const TABLE = {
   ),
   MAX_TASKS_PER_OWNER: setting("10000", whole(1, 10_000_000), "stored tasks of one owner; exact"),
   MAX_LIVE_TASKS_PER_OWNER: setting("1000", whole(1, 10_000_000), "tasks of one owner not yet settled"),
+  INLINE_WAIT_MS: setting("45000", milliseconds(0, 600_000), "how long a call of a client without tasks is held open"),
   MAX_BODY_BYTES: setting("4194304", bytes(), "largest request body"),
   RESULT_LIMIT_BYTES: setting("10485760", bytes(), "largest stored result, arguments or answer"),
   MAX_JSON_DEPTH: setting("64", whole(8, 512), "deepest nesting of a request body"),
@@ -165,6 +180,9 @@ const TABLE = {
   ALLOW_ANONYMOUS: setting("false", flag(), "lets callers without a credential in on hosts that are not local"),
   ALLOW_LOCAL_FETCH: setting("false", flag(), "for development: URLs a caller gives may be local"),
   AUTH_TOKENS: setting(null, tokens, "who may call: hashes of bearer tokens, and whose they are", true),
+  AUTH_ISSUER: setting(null, webUrl, "OAuth: the authorization server, as its tokens spell it in `iss`"),
+  AUTH_AUDIENCE: setting(null, audience, "OAuth: what its tokens for this server carry as `aud`"),
+  AUTH_JWKS_URL: setting(null, webUrl, "OAuth: where it publishes its keys"),
   SEALING_KEY: setting(null, secretText, "seals what clients carry for us; unset, a key is minted and kept", true),
 };
 
@@ -214,6 +232,21 @@ function disorder(values: Values): readonly string[] {
     );
 }
 
+const OAUTH = ["AUTH_ISSUER", "AUTH_AUDIENCE", "AUTH_JWKS_URL"] as const;
+
+function oauthFaults(values: Values): readonly string[] {
+  const missing = OAUTH.filter((name) => values[name] === null);
+  if (missing.length === OAUTH.length) return [];
+  const plain = (["AUTH_ISSUER", "AUTH_JWKS_URL"] as const).filter((name) => {
+    const url = URL.parse(values[name] ?? "");
+    return url?.protocol === "http:" && !(values.ALLOW_LOCAL_FETCH && isLoopbackHostname(url.hostname));
+  });
+  return [
+    ...missing.map((name) => `${name} is missing; ${OAUTH.join(", ")} are set together or not at all.`),
+    ...plain.map((name) => `${name} must be https; http is for this machine only, with ALLOW_LOCAL_FETCH.`),
+  ];
+}
+
 const inWords = (ms: number): string => (ms === Infinity ? "unlimited" : String(ms));
 
 const toConfig = (values: Values): Config => ({
@@ -236,9 +269,14 @@ const toConfig = (values: Values): Config => ({
   maxBodyBytes: values.MAX_BODY_BYTES,
   maxJsonDepth: values.MAX_JSON_DEPTH,
   sweepBudget: values.SWEEP_BUDGET,
+  inlineWaitMs: values.INLINE_WAIT_MS,
   allowedOrigins: values.ALLOWED_ORIGINS ?? [],
   allowAnonymous: values.ALLOW_ANONYMOUS,
   allowLocalFetch: values.ALLOW_LOCAL_FETCH,
   tokens: values.AUTH_TOKENS,
+  oauth:
+    values.AUTH_ISSUER === null || values.AUTH_AUDIENCE === null || values.AUTH_JWKS_URL === null
+      ? null
+      : { issuer: values.AUTH_ISSUER, audience: values.AUTH_AUDIENCE, jwksUrl: values.AUTH_JWKS_URL },
   sealingKey: values.SEALING_KEY,
 });

@@ -1,13 +1,16 @@
 import type { Context } from "hono";
 import { streamSSE } from "hono/streaming";
 
+/** One event of a stream; `retry` tells a client how long to wait before it comes back, in ms. */
+export type StreamEvent = { readonly data: string; readonly id?: string; readonly retry?: number };
+
 /** Messages on their way to one client, in order. */
-export class SendQueue implements AsyncIterable<string> {
+export class SendQueue implements AsyncIterable<StreamEvent> {
   /** Resolves when the first message is in. */
   readonly spoken: Promise<void>;
   /** Resolves when nobody is to get anything any more. */
   readonly dropped: Promise<void>;
-  readonly #messages: { readonly text: string; readonly sent: () => void }[] = [];
+  readonly #messages: { readonly event: StreamEvent; readonly sent: () => void }[] = [];
   #closed = false;
   #speak = (): void => {};
   #dropped = (): void => {};
@@ -23,18 +26,25 @@ export class SendQueue implements AsyncIterable<string> {
   }
 
   /** Resolves when the message has been handed to the stream, or never will be. */
-  push(text: string): Promise<void> {
+  push(event: StreamEvent): Promise<void> {
     if (this.#closed) return Promise.resolve();
     return new Promise((sent) => {
-      this.#messages.push({ text, sent });
+      this.#messages.push({ event, sent });
       this.#speak();
       this.#wake();
     });
   }
 
-  /** The last message; what is pushed later is dropped. */
-  end(text: string): void {
-    void this.push(text);
+  /** Goes ahead of all that waits, and is no reason to open a stream. */
+  prime(event: StreamEvent): void {
+    if (this.#closed) return;
+    this.#messages.unshift({ event, sent: () => {} });
+    this.#wake();
+  }
+
+  /** The last message, if any; what is pushed later is dropped. */
+  end(event?: StreamEvent): void {
+    if (event) void this.push(event);
     this.#closed = true;
     this.#wake();
   }
@@ -47,11 +57,11 @@ export class SendQueue implements AsyncIterable<string> {
     this.#wake();
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<string> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<StreamEvent> {
     for (;;) {
       const message = this.#messages.shift();
       if (message) {
-        yield message.text;
+        yield message.event;
         message.sent();
       } else if (this.#closed) {
         return;
@@ -81,7 +91,7 @@ export function eventStream(c: Context, queue: SendQueue, { keepAliveMs, onGone 
     await stream.write(": open\n\n");
     const beat = setInterval(() => void stream.write(": keep-alive\n\n"), keepAliveMs);
     try {
-      for await (const text of queue) await stream.writeSSE({ data: text });
+      for await (const event of queue) await stream.writeSSE(event);
     } finally {
       clearInterval(beat);
     }

@@ -1,6 +1,8 @@
+import { durableSessions } from "../durable-objects/durable-sessions";
 import { durableTaskStore } from "../durable-objects/durable-task-store";
 import { mintedKey } from "../durable-objects/key-object";
 import { memoryObject, memoryObjectStore } from "../durable-objects/memory-object";
+import { sessionObject } from "../durable-objects/session-object";
 import { taskObject } from "../durable-objects/task-object";
 import type { Bindings, Wiring } from "../durable-objects/wiring";
 import { createApp } from "./app";
@@ -46,10 +48,12 @@ export function createHoldfast(options: HoldfastOptions) {
   const appOf = remembered((env: object) => {
     const config = configOf(env);
     const { KEYS } = env as Bindings;
+    const sessions = durableSessions({ objects: env as Bindings });
     return createApp({
       config,
       registry,
-      tasks: new TaskService({ store: storeOf(env), limits: config.limits, clock }),
+      tasks: new TaskService({ store: storeOf(env), sessions, limits: config.limits, clock }),
+      sessions,
       sealer: createSealer(async () => config.sealingKey ?? mintedKey(KEYS), clock),
       clock,
       fetch: fetchFor(config),
@@ -79,7 +83,12 @@ export function createHoldfast(options: HoldfastOptions) {
     },
   };
 
-  return { handler, TaskObject: taskObject(wiring), MemoryObject: memoryObject(wiring) };
+  return {
+    handler,
+    TaskObject: taskObject(wiring),
+    SessionObject: sessionObject(wiring),
+    MemoryObject: memoryObject(wiring),
+  };
 }
 
 /** A bad setting: told at the first request and in the log, by the variable's name. Never a half-configured server. */

@@ -7,6 +7,7 @@ export default holdfast.handler;
 
 // The classes that wrangler.toml binds.
 export class TaskObject extends holdfast.TaskObject {}
+export class SessionObject extends holdfast.SessionObject {}
 export class MemoryObject extends holdfast.MemoryObject {}
 export { Directory } from "../durable-objects/directory";
 export { KeyObject } from "../durable-objects/key-object";

@@ -32,7 +32,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/json.ts",
     "src/media-types.ts",
     "src/auth.ts",
-    "src/origin.ts",
+    "src/until-expiry.ts",
     "src/seal.ts",
     "src/base64url.ts",
     "src/clock.ts",
@@ -42,7 +42,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "package.json",
   ],
 
-  "src/app.ts": ["src/mcp", "hono"],
+  "src/app.ts": ["src/mcp", "src/auth.ts", "src/cors.ts", "src/oauth.ts", "src/protected-resource.ts", "hono"],
   "src/holdfast.ts": [
     "durable-objects",
     "src/app.ts",
@@ -56,18 +56,23 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   "src/index.ts": ["src/holdfast.ts", "src/tools", "durable-objects"],
 
-  "src/auth.ts": ["src/env.ts", "src/loopback.ts", "src/service"],
+  "src/auth.ts": ["src/env.ts", "src/jwks.ts", "src/loopback.ts", "src/oauth.ts", "src/service"],
   "src/base64url.ts": [],
   "src/clock.ts": [],
-  "src/env.ts": ["src/origin.ts", "src/service", "src/task", "zod"],
+  "src/cors.ts": ["src/json-rpc.ts", "src/origin.ts", "hono"],
+  "src/env.ts": ["src/loopback.ts", "src/origin.ts", "src/service", "src/task", "zod"],
   "src/event-stream.ts": ["hono"],
   "src/json.ts": ["src/task"],
   "src/json-rpc.ts": ["src/event-stream.ts", "src/task", "hono"],
+  "src/jwks.ts": ["src/clock.ts", "src/task", "jose"],
   "src/loopback.ts": [],
   "src/media-types.ts": ["src/json-rpc.ts"],
+  "src/oauth.ts": ["src/clock.ts", "src/env.ts", "src/service", "src/task", "jose"],
   "src/origin.ts": ["src/loopback.ts"],
+  "src/protected-resource.ts": ["src/env.ts", "src/oauth.ts", "hono"],
   "src/seal.ts": ["src/base64url.ts", "src/clock.ts", "src/task"],
   "src/task-id.ts": ["src/base64url.ts"],
+  "src/until-expiry.ts": ["src/clock.ts", "src/service"],
 };
 
 /** One more arrow for the file in which a protocol's data is parsed, and for the one that hands over to a revision. */

@@ -1,9 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { authenticate } from "../src/auth";
+import { authenticator } from "../src/auth";
 import type { TokenEntry } from "../src/env";
+import type { Scope } from "../src/service/principal";
 
 const LOCAL = "http://localhost:8787/mcp";
 const REMOTE = "https://holdfast.example/mcp";
+
+type Settings = { readonly tokens: readonly TokenEntry[] | null; readonly allowAnonymous: boolean };
+
+const authenticate = (request: Request, settings: Settings, scope: Scope = "client") =>
+  authenticator({ ...settings, oauth: null }, { clock: Date.now })(request, { path: "/mcp", scope });
 
 const request = (authorization: string | null, url = REMOTE) =>
   new Request(url, { headers: authorization === null ? {} : { Authorization: authorization } });
@@ -70,6 +76,28 @@ describe("authenticate with static tokens", () => {
     }
   });
 
+  it.each<[readonly Scope[], Scope, boolean]>([
+    [["client"], "client", true],
+    [["worker"], "client", false],
+    [["client"], "worker", false],
+    [["client"], "admin", false],
+    [["worker"], "worker", true],
+    [["worker"], "admin", false],
+    [["admin"], "client", true],
+    [["admin"], "worker", true],
+    [["client", "worker"], "worker", true],
+  ])("a token with the scopes %j, where %s is needed: %s", async (scopes, needed, enters) => {
+    const config = { tokens: [{ ...ALPHA, scopes }], allowAnonymous: false };
+    const answer = await authenticate(request("Bearer alpha"), config, needed);
+    if (enters) return expect(answer).toMatchObject({ kind: "principal", principal: { subject: "ann", scopes } });
+    expect(answer).toEqual({
+      kind: "refused",
+      status: 403,
+      challenge: `Bearer realm="holdfast", error="insufficient_scope", scope="holdfast:${needed}"`,
+      message: expect.stringContaining(`"${needed}"`),
+    });
+  });
+
   it("does not repeat what was presented", async () => {
     expect(JSON.stringify(await authenticate(request("Bearer gamma-ray"), withTokens))).not.toContain("gamma");
   });
@@ -96,6 +124,11 @@ describe("authenticate without any auth setting", () => {
   it("lets anonymous callers in elsewhere only when that is allowed", async () => {
     expect(await authenticate(request(null, REMOTE), local)).toMatchObject({ kind: "refused", status: 401 });
     expect(await authenticate(request(null, REMOTE), open)).toEqual(anonymous);
+  });
+
+  it("takes anonymous callers for clients, and for nothing more", async () => {
+    for (const scope of ["worker", "admin"] as const)
+      expect(await authenticate(request(null, LOCAL), local, scope)).toMatchObject({ kind: "refused", status: 403 });
   });
 
   it.each([...WRONG, "Bearer alpha"])("refuses %j, which nothing can confirm", async (header) => {

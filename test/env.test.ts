@@ -38,10 +38,12 @@ describe("parseEnv", () => {
       maxBodyBytes: 4_194_304,
       maxJsonDepth: 64,
       sweepBudget: 1_000,
+      inlineWaitMs: 45_000,
       allowedOrigins: [],
       allowAnonymous: false,
       allowLocalFetch: false,
       tokens: null,
+      oauth: null,
       sealingKey: null,
     });
   });
@@ -62,9 +64,10 @@ describe("parseEnv", () => {
       MAX_TASKS_PER_OWNER: "15",
       MAX_LIVE_TASKS_PER_OWNER: "16",
       MAX_BODY_BYTES: "1700",
-      RESULT_LIMIT_BYTES: "25165824",
+      RESULT_LIMIT_BYTES: "15728640",
       MAX_JSON_DEPTH: "18",
       SWEEP_BUDGET: "19",
+      INLINE_WAIT_MS: "0",
       ALLOWED_ORIGINS: "https://App.example/, http://localhost:3000",
       ALLOW_ANONYMOUS: "true",
       ALLOW_LOCAL_FETCH: "true",
@@ -72,6 +75,9 @@ describe("parseEnv", () => {
         entry(),
         entry({ sha256: "B".repeat(64), subject: "root", scopes: ["worker", "admin"] }),
       ]),
+      AUTH_ISSUER: "https://login.example/Realm/",
+      AUTH_AUDIENCE: "https://holdfast.example/mcp",
+      AUTH_JWKS_URL: "https://login.example/keys",
       SEALING_KEY: "0123456789abcdef0123456789abcdef",
     });
     expect(config).toEqual({
@@ -88,16 +94,22 @@ describe("parseEnv", () => {
         reservationMs: 1_400,
         maxTasksPerOwner: 15,
         maxLiveTasksPerOwner: 16,
-        resultLimitBytes: 25_165_824,
+        resultLimitBytes: 15_728_640,
       },
       store: "memory",
       maxBodyBytes: 1_700,
       maxJsonDepth: 18,
       sweepBudget: 19,
+      inlineWaitMs: 0,
       allowedOrigins: ["https://app.example", "http://localhost:3000"],
       allowAnonymous: true,
       allowLocalFetch: true,
       tokens: [entry(), { sha256: "b".repeat(64), subject: "root", scopes: ["worker", "admin"] }],
+      oauth: {
+        issuer: "https://login.example/Realm/",
+        audience: "https://holdfast.example/mcp",
+        jwksUrl: "https://login.example/keys",
+      },
       sealingKey: "0123456789abcdef0123456789abcdef",
     });
   });
@@ -146,6 +158,9 @@ describe("a bad setting", () => {
     ["ALLOW_ANONYMOUS", ["yes", "1", "TRUE"]],
     ["ALLOW_LOCAL_FETCH", ["on", "0"]],
     ["AUTH_TOKENS", ["oops", "{}", "[]", "[1]"]],
+    ["AUTH_ISSUER", ["login.example", "ftp://login.example", "https://login.example?a", "https://login.example#a"]],
+    ["AUTH_AUDIENCE", ["a", "two words", "x".repeat(1025)]],
+    ["AUTH_JWKS_URL", ["/keys", "file:///keys", "https://", "https://login.example/keys?a"]],
     ["SEALING_KEY", ["short", "x".repeat(31)]],
   ] as const)("%s refuses %j", (name, values) => {
     for (const value of values)
@@ -185,6 +200,34 @@ describe("a bad setting", () => {
     expect(faultOf({ AUTH_TOKENS: JSON.stringify([entry(), entry({ sha256: "b" })]) })).toMatch(
       /it is not, at 1\.sha256\.$/,
     );
+  });
+});
+
+describe("the settings of OAuth", () => {
+  const all = {
+    AUTH_ISSUER: "https://login.example",
+    AUTH_AUDIENCE: "holdfast",
+    AUTH_JWKS_URL: "https://login.example/keys",
+  };
+  const names = Object.keys(all) as (keyof typeof all)[];
+
+  it("go together: what is missing is named", () => {
+    for (const name of names) {
+      const others = names.filter((other) => other !== name);
+      const without = faultOf({ ...all, [name]: "" });
+      expect(without).toMatch(new RegExp(`^${name} is missing; `));
+      const alone = faultOf({ [name]: all[name] });
+      for (const other of others) expect(alone).toContain(`${other} is missing; `);
+      expect(alone).not.toContain(`${name} is missing`);
+    }
+  });
+
+  it.each(["AUTH_ISSUER", "AUTH_JWKS_URL"])("%s is plain http on this machine only, for development", (name) => {
+    const local = { ...all, [name]: "http://127.0.0.1:9000/x" };
+    expect(faultOf(local)).toMatch(new RegExp(`^${name} must be https; `));
+    expect(() => parseEnv({ ...local, ALLOW_LOCAL_FETCH: "true" })).not.toThrow();
+    const elsewhere = { ...all, [name]: "http://login.example/x", ALLOW_LOCAL_FETCH: "true" };
+    expect(faultOf(elsewhere)).toMatch(new RegExp(`^${name} must be https; `));
   });
 });
 

@@ -1,92 +1,102 @@
-import { Hono } from "hono";
+import { Hono, type Context } from "hono";
 import { createMiddleware } from "hono/factory";
-import { authenticate } from "../auth";
+import type { Authenticate } from "../auth";
+import type { Clock } from "../clock";
 import type { Config } from "../env";
 import { parseJson } from "../json";
-import {
-  errorResponse,
-  INTERNAL_ERROR,
-  INVALID_REQUEST,
-  JsonRpcError,
-  PARSE_ERROR,
-  respond,
-  type Accepts,
-} from "../json-rpc";
+import { INVALID_REQUEST, JsonRpcError, PARSE_ERROR, type Accepts } from "../json-rpc";
 import { acceptsOf, isJson } from "../media-types";
-import { originAllowed } from "../origin";
+import { errorResponse, respond } from "../respond";
 import type { Principal } from "../service/principal";
 import { TaskError } from "../task/errors";
+import { untilExpiry } from "../until-expiry";
 import { mcp20260728 } from "./2026-07-28/methods";
 import { readBody } from "./body";
-import { decideEra, type Revision } from "./era";
+import { decideEra, decideStream, type Revision } from "./era";
+import { explainThrown } from "./explain";
+import { answerBatch, answerLegacy, openLegacyStream } from "./legacy/routes";
 import type { McpDeps, Wing } from "./wing";
 
-const wings: Readonly<Record<Revision, Wing>> = { "2026-07-28": mcp20260728 };
+const wings: Readonly<Record<Revision<"modern">, Wing>> = { "2026-07-28": mcp20260728 };
 
 type Posted = { readonly value: unknown; readonly unsafeNumbers: boolean };
 
 type McpEnv = { Variables: { principal: Principal; accepts: Accepts; posted: Posted } };
 
 /** The MCP endpoint: what stands before every revision, in the order in which a request is judged. */
-export function mcpRoutes(deps: McpDeps): Hono<McpEnv> {
+export function mcpRoutes(deps: McpDeps, authenticate: Authenticate): Hono<McpEnv> {
   const { config } = deps;
   const routes = new Hono<McpEnv>();
-  routes.all("/", onlyPost, knownOrigin(config), knownCaller(config), mediaTypes, jsonBody(config), (c) => {
-    const { principal, accepts, posted } = c.var;
-    const decision = decideEra(posted.value, c.req.header("mcp-protocol-version") ?? null);
+  const known = knownCaller(authenticate, deps.clock);
+  routes.post("/", known, mediaTypes, jsonBody(config), async (c): Promise<Response> => {
+    const decision = decideEra(c.var.posted.value, versionOf(c));
     switch (decision.kind) {
       case "accepted":
         return c.body(null, 202);
       case "rejected":
         return errorResponse(decision.error, decision.id);
-      case "request": {
+      case "modern": {
         const { request, revision } = decision;
-        const inbound = { request, headers: c.req.raw.headers, principal, unsafeNumbers: posted.unsafeNumbers };
-        const explain = (thrown: unknown) => explainThrown(thrown, wings[revision], deps.log);
-        return respond(c, request.id, () => wings[revision].serve(inbound, deps), { accepts, explain });
+        const wing = wings[revision];
+        const { headers, principal, unsafeNumbers, accepts } = inboundOf(c);
+        const explain = (thrown: unknown) => explainThrown(thrown, wing.toJsonRpcError, deps.log);
+        const serve = () => wing.serve({ request, headers, principal, unsafeNumbers }, deps);
+        return respond(c, request.id, serve, { accepts, explain });
       }
+      case "legacy":
+        return answerLegacy(c, decision.message, { ...inboundOf(c), version: decision.version }, deps);
+      case "legacy_batch":
+        return answerBatch(c, decision.messages, { ...inboundOf(c), version: null }, deps);
     }
   });
-  routes.onError((thrown) => errorResponse(explainThrown(thrown, wings["2026-07-28"], deps.log)));
+  routes.get("/", notHead, known, async (c) => {
+    const decision = decideStream(versionOf(c));
+    if (decision.kind === "rejected") return errorResponse(decision.error);
+    const { headers } = c.req.raw;
+    const accepts = acceptsOf(headers.get("accept"));
+    const inbound = { headers, principal: c.var.principal, accepts, unsafeNumbers: false, version: null };
+    return openLegacyStream(c, inbound, deps);
+  });
+  routes.all("/", () => {
+    throw notAllowed();
+  });
+  routes.onError((thrown) => errorResponse(explainThrown(thrown, wings["2026-07-28"].toJsonRpcError, deps.log)));
   return routes;
 }
 
-/** The text of an exception goes to the log and nowhere else. */
-function explainThrown(thrown: unknown, wing: Wing, log: McpDeps["log"]): JsonRpcError {
-  if (thrown instanceof JsonRpcError) return thrown;
-  const known = thrown instanceof TaskError ? wing.toJsonRpcError(thrown) : null;
-  if (known && known.status < 500) return known;
-  const error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
-  log?.({ level: "error", message: "A request failed.", error });
-  return known ?? new JsonRpcError(500, INTERNAL_ERROR, "The server could not answer; its log says why.");
-}
+type McpContext = Context<McpEnv>;
 
-// GET would open a stream of a session, DELETE end one; there are no sessions here (2026-07-28 transports).
-const onlyPost = createMiddleware<McpEnv>(async (c, next) => {
-  if (c.req.method === "POST") return next();
-  throw new JsonRpcError(405, INVALID_REQUEST, "This endpoint takes POST only.", { headers: { Allow: "POST" } });
+const versionOf = (c: McpContext): string | null => c.req.header("mcp-protocol-version") ?? null;
+
+const inboundOf = (c: McpContext) => ({
+  headers: c.req.raw.headers,
+  principal: c.var.principal,
+  accepts: c.var.accepts,
+  unsafeNumbers: c.var.posted.unsafeNumbers,
 });
 
-const knownOrigin = (config: Config) =>
-  createMiddleware<McpEnv>(async (c, next) => {
-    if (originAllowed(c.req.raw, config)) return next();
-    throw new JsonRpcError(
-      403,
-      INVALID_REQUEST,
-      "Pages of this origin may not call this server; ALLOWED_ORIGINS lists those that may.",
-    );
-  });
+// Sessions end by themselves, so there is no DELETE (2025-11-25 transports §Session Management).
+const notAllowed = (): JsonRpcError =>
+  new JsonRpcError(405, INVALID_REQUEST, "This endpoint takes POST and GET.", { headers: { Allow: "GET, POST" } });
 
-const knownCaller = (config: Config) =>
+// HEAD would come in as a GET whose stream nobody reads.
+const notHead = createMiddleware<McpEnv>(async (c, next) => {
+  if (c.req.method === "GET") return next();
+  throw notAllowed();
+});
+
+const knownCaller = (authenticate: Authenticate, clock: Clock) =>
   createMiddleware<McpEnv>(async (c, next) => {
-    const caller = await authenticate(c.req.raw, config);
+    const caller = await authenticate(c.req.raw, { path: "/mcp", scope: "client" });
     if (caller.kind === "refused") {
       throw new JsonRpcError(caller.status, INVALID_REQUEST, caller.message, {
         headers: { "WWW-Authenticate": caller.challenge },
       });
     }
     c.set("principal", caller.principal);
-    return next();
+    await next();
+    const limited = untilExpiry(c.res, caller.principal, clock);
+    if (limited !== c.res) c.res = limited;
   });
 
 // A type other than JSON is also what a foreign page could send without asking first.

@@ -3,6 +3,7 @@ import type { Config } from "../env";
 import type { Answer, JsonRpcError, JsonRpcRequest } from "../json-rpc";
 import type { Sealer } from "../seal";
 import type { Principal } from "../service/principal";
+import type { Sessions } from "../service/sessions";
 import type { TaskService } from "../service/task-service";
 import type { TaskError } from "../task/errors";
 import type { CallContext } from "../tool/context";
@@ -14,6 +15,7 @@ export type McpDeps = {
   readonly registry: Registry;
   readonly tasks: TaskService;
   readonly sealer: Sealer;
+  readonly sessions: Sessions;
   readonly clock: Clock;
   /** For URLs a caller gave to a tool. */
   readonly fetch: CallContext["fetch"];
@@ -22,7 +24,7 @@ export type McpDeps = {
   readonly log?: (line: object) => void;
 };
 
-/** A request that is known to be of a revision, from a known caller. */
+/** A request that is known to be of a modern revision, from a known caller. */
 export type Inbound = {
   readonly request: JsonRpcRequest;
   readonly headers: Headers;
@@ -31,7 +33,7 @@ export type Inbound = {
   readonly unsafeNumbers: boolean;
 };
 
-/** One revision of the protocol. */
+/** One modern revision of the protocol. */
 export type Wing = {
   serve(inbound: Inbound, deps: McpDeps): Promise<Answer>;
   toJsonRpcError(error: TaskError): JsonRpcError;

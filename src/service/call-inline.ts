@@ -9,7 +9,8 @@ import type { RegisteredTool } from "../tool/registry";
 import { checkAnswer } from "./check-answer";
 import { endingOf, endingOfThrown, swallowed, type Ending } from "./ending";
 import type { Limits } from "./limits";
-import { aborted, pause, RunAborted, Suspension } from "./suspension";
+import { aborted, isSuspension, pause, RunAborted, Suspension } from "./suspension";
+import type { OpenQuestion } from "./task-store";
 
 export type InlineRequest = {
   readonly tool: RegisteredTool;
@@ -76,7 +77,7 @@ class InlineCall {
   readonly #request: InlineRequest;
   readonly #uses = new Map<string, number>();
   readonly #steps = new Map<string, Promise<unknown>>();
-  readonly #questions: { key: string; request: InputRequest }[] = [];
+  readonly #questions: OpenQuestion[] = [];
   readonly #answered: Record<string, JsonText> = Object.create(null) as Record<string, JsonText>;
   readonly #timeout = new AbortController();
   readonly #signal: AbortSignal;
@@ -97,10 +98,10 @@ class InlineCall {
     } catch (thrown) {
       if (signal.aborted) throw thrown;
       if (this.#timeout.signal.aborted) return { kind: "failed", ending: endingOfThrown(tool, this.#tooLong()) };
-      if (this.#questions.length > 0) {
-        if (!(thrown instanceof Suspension)) return { kind: "failed", ending: swallowed(tool) };
+      if (thrown instanceof Suspension) {
         return { kind: "input_required", questions: this.#questions, answered: this.#answered };
       }
+      if (isSuspension(thrown)) return { kind: "failed", ending: swallowed(tool) };
       if (thrown instanceof TaskError && thrown.code === "capability_missing") throw thrown;
       const ending = endingOfThrown(tool, thrown);
       if (ending.fault !== undefined) this.#request.onFault?.(ending.fault);
@@ -117,11 +118,9 @@ class InlineCall {
   }
 
   #tooLong(): ToolError {
-    const { name, task } = this.#request.tool.tool;
-    const advice =
-      task === "forbidden" ? "" : " Call it as a task: declare the tasks extension, or send an idempotency key.";
+    const { name } = this.#request.tool.tool;
     return new ToolError(
-      `The tool "${name}" ran longer than a plain call may (${this.#timeoutMs()} ms) and was stopped.${advice}`,
+      `The tool "${name}" ran longer than a plain call may (${this.#timeoutMs()} ms) and was stopped.`,
     );
   }
 
@@ -163,15 +162,13 @@ class InlineCall {
 
   #ask<Q extends Readonly<Record<string, Ask>>>(questions: Q): Answers<Q> {
     const answers = Object.create(null) as Record<string, unknown>;
-    let open = false;
+    const open: OpenQuestion[] = [];
     for (const [authorKey, asked] of Object.entries(questions)) {
       const missing = missingCapabilities([asked.kind], this.#request.client.capabilities);
-      if (missing)
-        throw new TaskError(
-          "capability_missing",
-          `The tool needs to ask for ${asked.kind}, which the client did not declare.`,
-          { requiredCapabilities: missing },
-        );
+      if (missing) {
+        const message = `The tool needs to ask for ${asked.kind}, which the client did not declare.`;
+        throw new TaskError("capability_missing", message, { requiredCapabilities: missing });
+      }
       const use = (this.#uses.get(authorKey) ?? 0) + 1;
       this.#uses.set(authorKey, use);
       const key = use === 1 ? authorKey : `${authorKey}-${use}`;
@@ -183,11 +180,11 @@ class InlineCall {
         this.#answered[key] = JSON.stringify(checked.value);
         continue;
       }
-      open = true;
-      this.#questions.push({ key, request: checked ? withReason(request, checked.message) : request });
+      open.push({ key, request: checked ? withReason(request, checked.message) : request });
     }
-    if (open) throw new Suspension();
-    return answers as Answers<Q>;
+    if (open.length === 0) return answers as Answers<Q>;
+    this.#questions.push(...open);
+    throw new Suspension();
   }
 }
 

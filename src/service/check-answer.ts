@@ -7,12 +7,13 @@ import { compileJsonSchema } from "../tool/json-schema";
 /** The answers to open questions, split into usable and not. Keys that are not open are left out. */
 export type SortedAnswers = { readonly answers: Record<string, JsonText>; readonly refused: Record<string, string> };
 
-export function sortAnswers(task: Task, given: Readonly<Record<string, JsonText>>): SortedAnswers {
+export function sortAnswers(task: Task, given: Readonly<Record<string, JsonText>>, limitBytes: number): SortedAnswers {
   const sorted: SortedAnswers = { answers: {}, refused: {} };
   for (const { key, request } of outstanding(task)) {
     const text = Object.hasOwn(given, key) ? given[key] : undefined;
     if (text === undefined) continue;
-    const checked = checkAnswer(request, parse(text));
+    // A UTF-16 unit is at most three bytes, and what is stored must be so for sure.
+    const checked = text.length * 3 > limitBytes ? tooLarge : checkAnswer(request, parse(text));
     // defineProperty and not assignment: a key may be `__proto__`.
     const [into, value] = checked.ok
       ? [sorted.answers, JSON.stringify(checked.value)]
@@ -22,9 +23,13 @@ export function sortAnswers(task: Task, given: Readonly<Record<string, JsonText>
   return sorted;
 }
 
+const tooLarge = { ok: false, message: "it is larger than RESULT_LIMIT_BYTES allows." } as const;
+
 /** Whether the answer fits the request (MCP elicitation §Response Actions); content counts only on `accept`. */
 export function checkAnswer(request: InputRequest, answer: unknown): Checked<Json> {
   if (!isObject(answer)) return { ok: false, message: "the answer must be an object." };
+  // A client may refuse a request of any kind; older revisions have it answer with an error then.
+  if (answer["action"] === "cancel") return { ok: true, value: { action: "cancel" } };
   switch (request.method) {
     case "elicitation/create":
       return checkElicitation(request.params, answer);
@@ -42,7 +47,7 @@ export function checkAnswer(request: InputRequest, answer: unknown): Checked<Jso
 
 function checkElicitation(params: JsonObject, answer: JsonObject): Checked<Json> {
   const { action } = answer;
-  if (action === "decline" || action === "cancel") return { ok: true, value: { action } };
+  if (action === "decline") return { ok: true, value: { action } };
   if (action !== "accept") return { ok: false, message: "action must be accept, decline or cancel." };
   if (params["mode"] === "url") return { ok: true, value: { action } };
   const content = answer["content"] ?? {};

@@ -4,6 +4,9 @@ import type { Outcome, RpcError } from "../task/task";
 import { ProtocolError, ToolError, type ToolResult } from "../tool/define-tool";
 import type { RegisteredTool } from "../tool/registry";
 
+/** An error says what went wrong; it is no place for a result. */
+const MAX_MESSAGE_LENGTH = 100_000;
+
 /** What a run of a tool came to. `retry`: the fault may pass, so another attempt is worth it. */
 export type Ending = {
   readonly outcome: Extract<Outcome, { kind: "result" | "error" }>;
@@ -27,10 +30,12 @@ export function endingOf(tool: RegisteredTool, returned: unknown, limitBytes: nu
 /** What the tool threw. Only messages meant for the caller are shown. */
 export function endingOfThrown(tool: RegisteredTool, thrown: unknown): Ending {
   if (thrown instanceof ToolError) {
-    const result: ToolResult = { content: [{ type: "text", text: thrown.message }], isError: true };
+    const text = thrown.message.slice(0, MAX_MESSAGE_LENGTH);
+    const result: ToolResult = { content: [{ type: "text", text }], isError: true };
     return { ...resultEnding(result, Infinity), retry: thrown.retry };
   }
-  if (thrown instanceof ProtocolError) return failed(thrown.code, thrown.message, { data: thrown.data });
+  if (thrown instanceof ProtocolError)
+    return failed(thrown.code, thrown.message.slice(0, MAX_MESSAGE_LENGTH), { data: thrown.data });
   if (thrown instanceof TaskError) return failed(codes[thrown.code] ?? -32603, thrown.message, {});
   return failed(-32603, `The tool "${tool.tool.name}" failed.`, { retry: true, fault: thrown });
 }
@@ -76,7 +81,7 @@ function resultEnding(result: ToolResult, limitBytes: number): Ending {
 }
 
 function failed(code: number, message: string, more: { data?: unknown; retry?: boolean; fault?: unknown }): Ending {
-  const data = more.data === undefined ? undefined : JSON.stringify(more.data);
+  const data = safeJson(more.data);
   const error: RpcError = {
     code: Number.isSafeInteger(code) ? code : -32603,
     message,
@@ -88,6 +93,15 @@ function failed(code: number, message: string, more: { data?: unknown; retry?: b
     retry: more.retry ?? false,
     ...(more.fault === undefined ? {} : { fault: more.fault }),
   };
+}
+
+/** What cannot be written as JSON is left out: the error itself matters more. */
+function safeJson(value: unknown): JsonText | undefined {
+  try {
+    return value === undefined ? undefined : JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Enough of an error for a status line; the whole text is in the result. */

@@ -40,8 +40,11 @@ export class FeedHub {
     if (open.length === 0)
       for (const end of ends) if (end.watcher().holds) end.become({ ...end.watcher(), holds: false });
     const chosen = elect(ends.map((end) => ({ ...end.watcher(), end })))?.end;
-    for (const end of ends)
-      if (end !== chosen && end.watcher().carries) end.become({ ...end.watcher(), carries: false, holds: false });
+    for (const end of ends) {
+      if (end === chosen || !end.watcher().carries) continue;
+      end.become({ ...end.watcher(), carries: false, holds: false });
+      end.send({ kind: "relieved" });
+    }
     if (!chosen) return;
     const before = chosen.watcher();
     const questions = before.carries ? fresh : open;

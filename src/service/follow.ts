@@ -34,8 +34,14 @@ export async function* follow(
     owner === null
       ? [...latest.keys()].map((id) => watchOne(store, id, changed, both))
       : [listenAll(store, namespace, owner, latest, changed, both)];
-  // A source that breaks ends the stream; the caller may open another and starts from fresh snapshots.
-  for (const source of sources) source.catch(() => changes.close());
+  // A source that breaks ends the stream, and not as if all were well: the caller may open another.
+  let broken: { readonly reason: unknown } | null = null;
+  for (const source of sources) {
+    source.catch((reason: unknown) => {
+      broken ??= { reason };
+      changes.close();
+    });
+  }
   try {
     for await (const id of latest.size === 0 ? [] : changes) {
       waiting.delete(id);
@@ -51,6 +57,8 @@ export async function* follow(
       }
       if (latest.size === 0) return;
     }
+    const failure = broken as { readonly reason: unknown } | null;
+    if (failure) throw failure.reason;
   } finally {
     stop.abort();
     await Promise.allSettled(sources);

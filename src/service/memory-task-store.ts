@@ -1,6 +1,5 @@
 import type { Clock } from "../clock";
 import { randomTaskId, decodeTaskId } from "../task-id";
-import { TaskError } from "../task/errors";
 import type { Owner, TaskDraft } from "../task/task";
 import type { LogLevel, TaskContext } from "../tool/context";
 import type { Registry } from "../tool/registry";
@@ -18,6 +17,7 @@ import type {
   Created,
   IdempotencyKey,
   OwnerFeedMessage,
+  ReadOptions,
   SweepReport,
   TaskFeedMessage,
   TaskListPage,
@@ -39,7 +39,12 @@ export type MemoryParts = {
   readonly log: (level: LogLevel, message: string, data: object) => void;
 };
 
-type Entry = { readonly host: TaskHost; readonly index: MemoryIndex; readonly ends: Set<FeedEnd>; readonly hub: FeedHub };
+type Entry = {
+  readonly host: TaskHost;
+  readonly index: MemoryIndex;
+  readonly ends: Set<FeedEnd>;
+  readonly hub: FeedHub;
+};
 
 /** Anonymous tasks have no list; their caps are kept together. */
 const indexName = (namespace: string, owner: Owner): string => JSON.stringify([namespace, owner]);
@@ -82,20 +87,26 @@ export class MemoryTaskStore implements TaskStore {
     const reserved = await index.reserve(row, now);
     if (reserved.kind === "conflict" || reserved.kind === "limit") return reserved;
     const made = this.#entry(reserved.id, index).host.create({ ...draft, id: reserved.id }, reserved.deadline);
-    if (made.kind === "late")
-      throw new TaskError("overloaded", "The task could not be stored in time; try again.", { retryAfterMs: 1000 });
-    return { kind: reserved.kind === "reserved" ? "created" : "existing", task: made.task };
+    if (made.kind === "created") return made;
+    const task = await this.read({ id: reserved.id, owner: draft.owner });
+    if (task) return { kind: "existing", task };
+    // It has expired: whoever finds that clears it away.
+    await index.swept([await this.#examine(reserved.id)], now);
+    return this.create(draft, idempotency);
   }
 
-  async read({ id, owner }: TaskRef): Promise<TaskSnapshot | null> {
-    return this.#tasks.get(id)?.host.read(owner) ?? null;
+  async read({ id, owner }: TaskRef, options?: ReadOptions): Promise<TaskSnapshot | null> {
+    return this.#tasks.get(id)?.host.read(owner, options) ?? null;
   }
 
   async tell({ id, owner }: TaskRef, command: Command): Promise<Told | null> {
     return (await this.#tasks.get(id)?.host.tell(owner, command)) ?? null;
   }
 
-  async watch({ id, owner }: TaskRef, { after, deliver = 0, signal }: WatchOptions): Promise<AsyncIterable<TaskFeedMessage> | null> {
+  async watch(
+    { id, owner }: TaskRef,
+    { after, deliver = 0, signal }: WatchOptions,
+  ): Promise<AsyncIterable<TaskFeedMessage> | null> {
     const entry = this.#tasks.get(id);
     const attached = entry?.host.attach(owner, after);
     if (!entry || !attached) return null;
@@ -110,7 +121,7 @@ export class MemoryTaskStore implements TaskStore {
     };
     if (signal.aborted) leave();
     else signal.addEventListener("abort", leave, { once: true });
-    return channel;
+    return readUntil(channel, leave);
   }
 
   async *listen(namespace: string, owner: string, signal: AbortSignal): AsyncIterable<OwnerFeedMessage> {
@@ -150,9 +161,11 @@ export class MemoryTaskStore implements TaskStore {
   }
 
   async #examine(id: string): Promise<Examined> {
-    const found = await this.#tasks.get(id)?.host.examine();
+    const entry = this.#tasks.get(id);
+    const found = await entry?.host.examine();
     if (found?.found) return found;
-    this.#tasks.delete(id);
+    // While it was examined the same id may have been used again.
+    if (this.#tasks.get(id) === entry) this.#tasks.delete(id);
     return { id, found: false };
   }
 
@@ -203,4 +216,13 @@ function memoryEnd(channel: Channel<TaskFeedMessage>): FeedEnd {
     watcher: () => state,
     become: (next) => void (state = next),
   };
+}
+
+/** Whoever stops reading has left, just as one whose signal aborts. */
+async function* readUntil<T>(channel: AsyncIterable<T>, leave: () => void): AsyncGenerator<T, void, undefined> {
+  try {
+    yield* channel;
+  } finally {
+    leave();
+  }
 }

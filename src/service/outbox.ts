@@ -34,10 +34,11 @@ export class Outbox {
 
   owe(): void {
     this.#owed = true;
+    this.#dropTouch();
   }
 
   owes(): boolean {
-    return this.#owed;
+    return this.#owed || this.#sending !== null;
   }
 
   retryAt(): number | null {
@@ -53,6 +54,11 @@ export class Outbox {
 
   forget(): void {
     this.sent();
+    this.#dropTouch();
+  }
+
+  /** What it would tell is older than what comes now. */
+  #dropTouch(): void {
     if (this.#touchTimer !== null) clearTimeout(this.#touchTimer);
     this.#touchTimer = null;
   }

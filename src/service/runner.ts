@@ -74,7 +74,7 @@ export class Runner {
     keepAlive(
       runTool(registered, holder, controller.signal)
         .then((end) => this.#ended(run, end))
-        .catch((error: unknown) => log("error", "A run ended badly.", { task: task.id, error: String(error) })),
+        .catch((error: unknown) => this.#broken(run, error)),
     );
   }
 
@@ -105,8 +105,31 @@ export class Runner {
         else this.#settle(end.ending);
         break;
     }
-    this.#run = null;
+    this.#over(run);
     await this.#parts.ended();
+  }
+
+  /** Whatever of the tool still goes on must see that nobody wants it any more. */
+  #over(run: Run): void {
+    clearTimeout(run.timer);
+    run.controller.abort(new RunAborted("settled"));
+    if (this.#run === run) this.#run = null;
+  }
+
+  /** The end of a run could not be stored, or something of ours failed: never `working` for ever because of it. */
+  async #broken(run: Run, error: unknown): Promise<void> {
+    const { task, log, ended } = this.#parts;
+    log("error", "A run ended badly.", {
+      task: task().id,
+      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    });
+    try {
+      if (this.#run === run) this.#attemptFailed(faulty(`A run of the tool "${task().tool}" could not be finished.`));
+    } catch {
+      // Storage refuses: the watchdog finds a run that nobody holds, and begins another.
+    }
+    this.#over(run);
+    await ended();
   }
 
   #settle({ outcome, statusMessage }: Ending): void {

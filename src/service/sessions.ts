@@ -15,6 +15,8 @@ export type Session = {
 /** Events kept of all streams of one session, for a client that comes back with `Last-Event-ID`. */
 export const REPLAY_EVENTS = 100;
 export const REPLAY_BYTES = 262_144;
+/** Anonymous tasks that a session remembers to have asked something: the newest. */
+export const ASKING_TASKS = 100;
 /** Idempotency keys an anonymous caller may use in one session. */
 export const SESSION_KEYS = 100;
 

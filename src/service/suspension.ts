@@ -6,6 +6,16 @@ export class Suspension extends Error {
   }
 }
 
+/** Also when the tool wrapped it in an error of its own. */
+export function isSuspension(thrown: unknown): boolean {
+  let error = thrown;
+  for (let depth = 0; depth < 8 && error instanceof Error; depth += 1) {
+    if (error instanceof Suspension) return true;
+    error = error.cause;
+  }
+  return false;
+}
+
 /** Why a run was told to stop. */
 export class RunAborted extends Error {
   override readonly name = "RunAborted";

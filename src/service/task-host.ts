@@ -12,7 +12,7 @@ import { Runner } from "./runner";
 import { toSnapshot, withoutBody } from "./snapshot";
 import type { Examined, Mirror } from "./task-index";
 import type { TaskShelf } from "./task-shelf";
-import type { Command, OpenQuestion, TaskFeedMessage, TaskSnapshot, Told } from "./task-store";
+import type { Command, OpenQuestion, ReadOptions, TaskFeedMessage, TaskSnapshot, Told } from "./task-store";
 
 /** While a run is in memory the alarm looks after it this often; one that died with its process is found by then. */
 export const LEASE_MS = 30_000;
@@ -87,9 +87,10 @@ export class TaskHost {
     return { kind: "created", task: toSnapshot(task) };
   }
 
-  read(owner: Owner): TaskSnapshot | null {
+  read(owner: Owner, { body = true }: ReadOptions = {}): TaskSnapshot | null {
     const task = this.#visible(owner);
-    return task && toSnapshot(task);
+    if (!task) return null;
+    return body ? toSnapshot(task) : withoutBody(toSnapshot(task));
   }
 
   async tell(owner: Owner, command: Command): Promise<Told | null> {
@@ -99,8 +100,15 @@ export class TaskHost {
     const changed =
       command.kind === "cancel"
         ? this.#dispatch({ type: "cancelled", at, minTtlMs: this.#parts.limits.minTtlMs })
-        : this.#dispatch({ type: "answered", at, ...sortAnswers(task, command.answers) });
-    if (changed) await this.#outbox.flush();
+        : this.#dispatch({
+            type: "answered",
+            at,
+            ...sortAnswers(task, command.answers, this.#parts.limits.resultLimitBytes),
+          });
+    if (changed) {
+      await this.#outbox.flush();
+      this.#arm();
+    }
     return { task: toSnapshot(this.#task ?? task), changed };
   }
 
@@ -124,8 +132,11 @@ export class TaskHost {
   /** The alarm: does what is due and returns; a run goes on behind it. */
   async alarm(): Promise<void> {
     this.#alarm = null;
+    const isFresh = this.#task === undefined;
     const task = this.#load();
     if (!task) return;
+    // Whether the one before us told the index is not known; telling it twice is harmless.
+    if (isFresh) this.#outbox.owe();
     try {
       this.#proceed(task);
       await this.#outbox.flush();
@@ -178,8 +189,10 @@ export class TaskHost {
       this.#dispatch({ type: "expired", at: now });
       return;
     }
-    if (this.#leaseIsDead(task))
-      this.#dispatch({ type: "restarted", at: now, maxRestarts: limits.maxRestarts, minTtlMs: limits.minTtlMs });
+    if (this.#leaseIsDead(task)) {
+      const { maxRestarts, minTtlMs } = limits;
+      this.#dispatch({ type: "restarted", at: now, retryAt: now + restartPause(task.restarts), maxRestarts, minTtlMs });
+    }
     if (task.stage.phase === "input_required") this.#dispatch({ type: "questions_lapsed", at: now });
     this.#dispatch({ type: "started", at: now });
     if (this.#runner.until() !== null) this.#watchAt = now + LEASE_MS;
@@ -192,10 +205,11 @@ export class TaskHost {
     const { task, effects } = transition(before, event);
     if (task === before) return false;
     const entry = effects.find((effect) => effect.type === "log")?.entry as LogEntry;
-    if (event.type === "started") this.#watchAt = this.#parts.clock() + LEASE_MS;
     const touched = event.type === "progressed" || event.type === "stepped";
     if (!touched) this.#outbox.owe();
-    const alarm = this.#nextAlarm(task);
+    const starts = event.type === "started";
+    if (starts) this.#watchAt = this.#parts.clock() + LEASE_MS;
+    const alarm = this.#nextAlarm(task, starts || this.#runner.until() !== null);
     this.#parts.shelf.commit(before, task, entry, alarm === this.#alarm ? undefined : alarm);
     // Only now: a commit that fails must not leave memory ahead of what is stored.
     this.#task = task;
@@ -242,23 +256,22 @@ export class TaskHost {
     this.#dispatch({ type: "expired", at: now });
     this.#runner.stop();
     if (task.stage.phase === "settled") this.#parts.announce({ kind: "gone" }, true);
-    this.#task = null;
-    this.#alarm = null;
     this.#outbox.forget();
     await this.#parts.shelf.clear();
+    this.#task = null;
+    this.#alarm = null;
   }
 
-  /** One alarm, multiplexed: the record's next due time, the run's watchdog, the outbox. */
-  #nextAlarm(task: Task): number | null {
-    const outbox = this.#outbox.retryAt();
-    if (task.stage.phase === "settled") {
-      // A settled task keeps an alarm only until its index knows; one that is set for soon already will do.
-      const now = this.#parts.clock();
-      if (!this.#outbox.owes()) return null;
-      return outbox ?? (this.#alarm != null && this.#alarm <= now + LEASE_MS ? this.#alarm : now + LEASE_MS);
-    }
+  /** One alarm, multiplexed: the record's next due time, the run's watchdog, what the index is owed. */
+  #nextAlarm(task: Task, held = this.#runner.until() !== null): number | null {
+    const now = this.#parts.clock();
     const running = task.stage.phase === "working" && task.stage.activity.kind === "running";
-    const times = [nextDue(task), running ? this.#watchAt : null, outbox].filter((at) => at !== null);
+    const watch = held ? this.#watchAt : now;
+    // Should this process die before it tells the index, the next one will: an alarm set for soon already will do.
+    const soon =
+      this.#alarm != null && this.#alarm > now && this.#alarm <= now + LEASE_MS ? this.#alarm : now + LEASE_MS;
+    const owed = this.#outbox.owes() ? (this.#outbox.retryAt() ?? soon) : null;
+    const times = [nextDue(task), running ? watch : null, owed].filter((at) => at !== null);
     return times.length === 0 ? null : Math.min(...times);
   }
 
@@ -284,3 +297,6 @@ export class TaskHost {
     return mirrorOf(task, this.#parts.limits.retentionMs, runUntil);
   }
 }
+
+/** A deploy or two costs no time; a run that brings its process down again and again must not do so in a loop. */
+const restartPause = (restarts: number): number => (restarts < 3 ? 0 : Math.min(60_000, 1000 * 2 ** (restarts - 3)));

@@ -4,14 +4,31 @@ import { canonicalJson, type Json, type JsonObject, type JsonText } from "../tas
 import type { ClientFacts, LogEntry, Phase, TaskDraft } from "../task/task";
 import type { RegisteredTool } from "../tool/registry";
 import type { Rank } from "./carrier";
+import { digestOf } from "./digest";
 import { jsonText } from "./ending";
 import { follow, type FollowMessage } from "./follow";
 import type { Limits } from "./limits";
 import { ownerOf, type Principal } from "./principal";
-import type { IdempotencyKey, OpenQuestion, TaskRef, TaskSnapshot, TaskStore, Told } from "./task-store";
+import { SESSION_KEYS, type Sessions } from "./sessions";
+import type {
+  Created,
+  OpenQuestion,
+  OwnerFeedMessage,
+  ReadOptions,
+  TaskListPage,
+  TaskListQuery,
+  TaskRef,
+  TaskSnapshot,
+  TaskStore,
+  Told,
+} from "./task-store";
+import { clampTtl } from "./ttl";
 
 /** The tasks of MCP and A2A share one namespace per owner, so that a task is the same over every door. */
 export const NAMESPACE = "tasks";
+
+/** A Worker waits for so many objects at a time. */
+const PEEKS_AT_ONCE = 6;
 
 export type StartRequest = {
   readonly principal: Principal;
@@ -25,7 +42,7 @@ export type StartRequest = {
   readonly contextId?: string;
   /** The caller's wish in ms, if any; clamped to the limits. */
   readonly ttlMs?: number | null;
-  /** Ignored for anonymous callers, who share nothing. */
+  /** An anonymous caller's holds within its session; without one it is ignored, since anonymous callers share nothing. */
   readonly idempotencyKey?: string;
 };
 
@@ -36,10 +53,18 @@ export type SettleOptions = {
   readonly deliver?: Rank;
   /** This stream carries them: all that is open at first (perhaps nothing), then what is newly asked. */
   readonly onDeliver?: (questions: readonly OpenQuestion[]) => void;
+  /** Another stream carries them from here on. */
+  readonly onRelieved?: () => void;
   readonly restAt?: "input" | "settled";
 };
 
-export type TaskServiceParts = { readonly store: TaskStore; readonly limits: Limits; readonly clock: Clock };
+export type TaskServiceParts = {
+  readonly store: TaskStore;
+  /** Where anonymous callers' idempotency keys are kept; without it they have none. */
+  readonly sessions?: Pick<Sessions, "claim">;
+  readonly limits: Limits;
+  readonly clock: Clock;
+};
 
 /** The use cases. Every door acts only through these. */
 export class TaskService {
@@ -67,7 +92,8 @@ export class TaskService {
       prepared:
         request.prepared === undefined
           ? null
-          : jsonText(request.prepared, limits.resultLimitBytes, "What prepare returned"),
+          : // Both travel to the object in one message.
+            jsonText(request.prepared, limits.resultLimitBytes - args.length, "What prepare returned"),
       client: request.client,
       contextId: request.contextId ?? null,
       extras: null,
@@ -75,8 +101,7 @@ export class TaskService {
       ttlMs: clampTtl(wanted, limits),
       pollIntervalMs: tool.pollIntervalMs ?? limits.pollIntervalMs,
     };
-    const key = owner === null ? undefined : request.idempotencyKey;
-    const created = await store.create(draft, key === undefined ? undefined : await idempotency(key, args));
+    const created = await this.#create(draft, request.idempotencyKey);
     switch (created.kind) {
       case "created":
       case "existing":
@@ -111,12 +136,20 @@ export class TaskService {
     return found(await this.#parts.store.tell(this.#ref(principal, id), { kind: "cancel" }));
   }
 
+  /** The caller's own, newest first. Anonymous callers have no list. */
+  async list(principal: Principal, page: Pick<TaskListQuery, "limit" | "after">): Promise<TaskListPage> {
+    const owner = ownerOf(principal);
+    return owner === null
+      ? { rows: [], more: false }
+      : this.#parts.store.list({ namespace: NAMESPACE, owner, ...page });
+  }
+
   /**
    * Stays with a task until it is settled, or (`restAt: "input"`) waits for input, and returns it then. Every event on
    * the way goes to `onEvent`, in order. Throws `not_found` when it expires meanwhile; rejects with the signal's reason.
    */
   async settle(principal: Principal, id: string, options: SettleOptions): Promise<TaskSnapshot> {
-    const { signal, onEvent, deliver = 0, onDeliver, restAt = "input" } = options;
+    const { signal, onEvent, deliver = 0, onDeliver, onRelieved, restAt = "input" } = options;
     const ref = this.#ref(principal, id);
     const atRest = (phase: Phase): boolean => phase === "settled" || (restAt === "input" && phase === "input_required");
     let after: number | undefined;
@@ -125,8 +158,9 @@ export class TaskService {
       const watching = { ...(after === undefined ? {} : { after }), deliver, signal };
       for await (const message of found(await this.#parts.store.watch(ref, watching))) {
         if (message.kind === "gone") throw notFound();
-        if (message.kind === "deliver") {
-          onDeliver?.(message.questions);
+        if (message.kind === "deliver" || message.kind === "relieved") {
+          if (message.kind === "deliver") onDeliver?.(message.questions);
+          else onRelieved?.();
           continue;
         }
         const phase = message.kind === "snapshot" ? message.task.stage.phase : message.entry.phase;
@@ -141,9 +175,14 @@ export class TaskService {
 
   /** Which of the ids this caller may see, in the order given, without duplicates: to acknowledge a subscription. */
   async readable(principal: Principal, ids: readonly string[]): Promise<readonly string[]> {
+    const readable: string[] = [];
     const unique = [...new Set(ids)];
-    const tasks = await Promise.all(unique.map((id) => this.#read(principal, id)));
-    return unique.filter((_, at) => tasks[at] !== null);
+    for (let at = 0; at < unique.length; at += PEEKS_AT_ONCE) {
+      const some = unique.slice(at, at + PEEKS_AT_ONCE);
+      const tasks = await Promise.all(some.map((id) => this.#read(principal, id, { body: false })));
+      readable.push(...some.filter((_, n) => tasks[n] !== null));
+    }
+    return readable;
   }
 
   /**
@@ -158,9 +197,39 @@ export class TaskService {
     );
   }
 
-  async #read(principal: Principal, id: string): Promise<TaskSnapshot | null> {
+  /** Which of the caller's tasks change, all of them; anonymous callers have no such feed. Ends when the signal aborts. */
+  changes(principal: Principal, signal: AbortSignal): AsyncIterable<OwnerFeedMessage> {
+    const owner = ownerOf(principal);
+    if (owner === null) throw notFound();
+    return this.#parts.store.listen(NAMESPACE, owner, signal);
+  }
+
+  async #create(draft: TaskDraft, key: string | undefined): Promise<Created> {
+    const { store, sessions } = this.#parts;
+    const idempotency = key === undefined ? undefined : { key, digest: await digestOfJson(draft.arguments) };
+    if (draft.owner !== null || !idempotency) return store.create(draft, idempotency);
+    const { session } = draft.client;
+    if (!sessions || !session) return store.create(draft);
+    const claimed = await sessions.claim(session, draft.tool, idempotency, draft.id);
+    switch (claimed.kind) {
+      case "claimed":
+      case "existing":
+        // Creating goes by the id, so it does not matter how far the first call came.
+        return store.create({ ...draft, id: claimed.id });
+      case "conflict":
+        return claimed;
+      case "limit":
+        throw new TaskError(
+          "limit_reached",
+          `This session has used its ${SESSION_KEYS} idempotency keys; call without one, or in a new session.`,
+          { limit: "SESSION_KEYS", value: SESSION_KEYS },
+        );
+    }
+  }
+
+  async #read(principal: Principal, id: string, options?: ReadOptions): Promise<TaskSnapshot | null> {
     if (!this.#parts.store.recognises(id)) return null;
-    return this.#parts.store.read(this.#ref(principal, id));
+    return this.#parts.store.read(this.#ref(principal, id), options);
   }
 
   #ref(principal: Principal, id: string): TaskRef {
@@ -175,14 +244,4 @@ function found<T>(value: T | null): T {
   return value;
 }
 
-/** ms, or null for unlimited. Wishes are moved into the allowed range, and the task tells the true value. */
-export function clampTtl(wanted: number | null, { minTtlMs, maxTtlMs }: Limits): number | null {
-  if (wanted === null) return maxTtlMs;
-  const raised = Math.max(Math.round(wanted), minTtlMs);
-  return maxTtlMs === null ? raised : Math.min(raised, maxTtlMs);
-}
-
-async function idempotency(key: string, args: JsonText): Promise<IdempotencyKey> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonicalJson(JSON.parse(args) as Json)));
-  return { key, digest: Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("") };
-}
+const digestOfJson = (text: JsonText): Promise<string> => digestOf(canonicalJson(JSON.parse(text) as Json));

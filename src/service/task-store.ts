@@ -66,6 +66,8 @@ export type TaskFeedMessage =
    * (or nothing), then what is newly asked. When its stream ends another gets them.
    */
   | { readonly kind: "deliver"; readonly questions: readonly OpenQuestion[] }
+  /** To the one that carried until now: another does from here on. */
+  | { readonly kind: "relieved" }
   | { readonly kind: "gone" };
 
 /** An owner's feed: which task changed, never its body. `ready` says that nothing from here on is missed. */
@@ -112,6 +114,8 @@ export type SweepReport = {
   readonly finished: boolean;
 };
 
+export type ReadOptions = { readonly body?: boolean };
+
 export type WatchOptions = { readonly after?: number; readonly deliver?: Rank; readonly signal: AbortSignal };
 
 /** The port. One behaviour suite (test/stores/contract.ts) runs over every implementation. */
@@ -125,8 +129,8 @@ export interface TaskStore {
    * Exact under any number of parallel calls: never more than `MAX_TASKS_PER_OWNER` stored.
    */
   create(draft: TaskDraft, idempotency?: IdempotencyKey): Promise<Created>;
-  /** A pure read: writes nothing, safe to repeat. */
-  read(ref: TaskRef): Promise<TaskSnapshot | null>;
+  /** A pure read: writes nothing, safe to repeat. `body: false` leaves out what a settled task came to. */
+  read(ref: TaskRef, options?: ReadOptions): Promise<TaskSnapshot | null>;
   /** Applied and durable when it resolves; a late or duplicate command changes nothing. */
   tell(ref: TaskRef, command: Command): Promise<Told | null>;
   /**

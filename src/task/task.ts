@@ -66,6 +66,8 @@ export type ClientFacts = {
   readonly session?: { readonly key: string; readonly expiresAt: number };
   /** The request's progress token, valid for the task's whole life (MCP 2025-11-25 tasks §Task Progress Notifications). */
   readonly progressToken?: string | number;
+  /** It called without tasks: what it cannot be asked itself, its model answers with `task_answer`. */
+  readonly bridged?: true;
 };
 
 /** The facts a task is created with. Times are Unix ms, durations ms. */
@@ -138,8 +140,9 @@ export type TaskEventName =
   | "cancelled"
   | "expired";
 
+/** The questions somebody should answer; of a settled task none. */
 export const outstanding = (task: Task): readonly Question[] =>
-  task.questions.filter((question) => question.state.kind === "open");
+  task.stage.phase === "settled" ? [] : task.questions.filter((question) => question.state.kind === "open");
 
 type Lifetime = Pick<Task, "createdAt" | "ttlMs" | "stage">;
 

@@ -10,25 +10,34 @@ import {
   type TaskEventName,
 } from "./task";
 
+/** The n-th sleep of a run (from 0), and when it ends. */
+export type Slept = { readonly ordinal: number; readonly until: number };
+
 /** Things that happened. Time, ids and randomness are arguments; `at` is Unix ms. */
 export type TaskEvent =
   /** A run begins: the first one, or the next after a suspension or a pause. */
   | { readonly type: "started"; readonly at: number }
   /** The platform cut a run off. Past `maxRestarts` the task is given up. */
-  | { readonly type: "restarted"; readonly at: number; readonly maxRestarts: number; readonly minTtlMs: number }
+  | {
+      readonly type: "restarted";
+      readonly at: number;
+      readonly retryAt: number;
+      readonly maxRestarts: number;
+      readonly minTtlMs: number;
+    }
   | { readonly type: "progressed"; readonly at: number; readonly progress: Progress }
   | { readonly type: "stepped"; readonly at: number; readonly key: string; readonly value: JsonText }
   | {
       readonly type: "asked";
       readonly at: number;
       readonly questions: readonly AskedQuestion[];
+      readonly sleeps: readonly Slept[];
       readonly ttlMs: number | null;
     }
   | {
       readonly type: "slept";
       readonly at: number;
-      readonly ordinal: number;
-      readonly until: number;
+      readonly sleeps: readonly Slept[];
       readonly ttlMs: number | null;
     }
   | {
@@ -106,7 +115,8 @@ export function transition(task: Task, event: TaskEvent): Transition {
     case "restarted": {
       if (!running) return unchanged(task);
       const restarts = task.restarts + 1;
-      if (restarts <= event.maxRestarts) return accept(task, event.type, at, { restarts, stage: working("due") });
+      if (restarts <= event.maxRestarts)
+        return accept(task, event.type, at, { restarts, stage: pausing(at, event.retryAt) });
       const message = `The task was given up after restarts of the platform had interrupted it ${restarts} times.`;
       return settle({ ...task, restarts }, event.type, at, failure(message), message, event.minTtlMs);
     }
@@ -119,18 +129,15 @@ export function transition(task: Task, event: TaskEvent): Transition {
     case "asked": {
       if (!running) return unchanged(task);
       const { questions, keys } = ask(task.questions, event.questions, at);
-      if (keys.length === 0) return unchanged(task);
-      return accept(task, event.type, at, { questions, ttlMs: event.ttlMs, ...awaiting(questions) }, [], keys);
+      const sleeps = event.sleeps.reduce(withSleep, task.sleeps);
+      return accept(task, event.type, at, { questions, sleeps, ttlMs: event.ttlMs, ...awaiting(questions) }, [], keys);
     }
     case "slept": {
-      if (!running) return unchanged(task);
-      const until = task.sleeps[event.ordinal] ?? event.until;
-      const sleeps = withSleep(task.sleeps, event.ordinal, until);
-      return accept(task, event.type, at, {
-        sleeps,
-        ttlMs: event.ttlMs,
-        stage: { phase: "working", activity: { kind: "sleeping", until } },
-      });
+      if (!running || event.sleeps.length === 0) return unchanged(task);
+      const sleeps = event.sleeps.reduce(withSleep, task.sleeps);
+      const until = Math.min(...event.sleeps.map(({ ordinal }) => sleeps[ordinal] as number));
+      const stage = { phase: "working", activity: { kind: "sleeping", until } } as const;
+      return accept(task, event.type, at, { sleeps, ttlMs: event.ttlMs, stage });
     }
     case "answered": {
       const { questions, keys } = answered(task.questions, event.answers, event.refused, at);
@@ -164,6 +171,9 @@ export function transition(task: Task, event: TaskEvent): Transition {
 const unchanged = (task: Task): Transition => ({ task, effects: [] });
 
 const working = (kind: "running" | "due") => ({ phase: "working", activity: { kind } }) as const;
+
+const pausing = (at: number, until: number) =>
+  until <= at ? working("due") : ({ phase: "working", activity: { kind: "backing_off", until } } as const);
 
 const failure = (message: string): Outcome => ({ kind: "error", error: { code: -32603, message } });
 
@@ -228,7 +238,7 @@ function awaiting(questions: Task["questions"]): Pick<Task, "stage" | "statusMes
 }
 
 /** Keeps the n-th sleep at place n, also when an earlier one had passed before it could suspend. */
-function withSleep(sleeps: readonly number[], ordinal: number, until: number): readonly number[] {
+function withSleep(sleeps: readonly number[], { ordinal, until }: Slept): readonly number[] {
   if (sleeps[ordinal] !== undefined) return sleeps;
   return [...sleeps, ...Array<number>(Math.max(0, ordinal - sleeps.length)).fill(0), until];
 }

@@ -48,6 +48,21 @@ export function missingCapabilities(asks: readonly AskKind[], declared: JsonObje
   return Object.assign({}, ...ordered.map((kind) => required[kind])) as JsonObject;
 }
 
+/** Whether a client that declared this can be asked all of it. */
+export const canBeAsked = (declared: JsonObject, requests: readonly InputRequest[]): boolean =>
+  requests.every((request) => declares(declared, kindOf(request)));
+
+function kindOf({ method, params }: InputRequest): AskKind {
+  switch (method) {
+    case "elicitation/create":
+      return params["mode"] === "url" ? "url" : "form";
+    case "sampling/createMessage":
+      return "sampling";
+    case "roots/list":
+      return "roots";
+  }
+}
+
 function declares(declared: JsonObject, kind: AskKind): boolean {
   const capability = declared[kind === "form" || kind === "url" ? "elicitation" : kind];
   if (!isObject(capability)) return false;

@@ -2,6 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { directorySql, directoryUpgrades } from "../../durable-objects/directory-sql";
 import { ownerIndexSql, ownerIndexUpgrades } from "../../durable-objects/owner-index-sql";
+import { sessionSql, sessionUpgrades } from "../../durable-objects/session-object-sql";
 import { taskShelfSql, taskShelfUpgrades } from "../../durable-objects/task-shelf-sql";
 import { emptyDeployment, objects } from "../stores/objects";
 
@@ -10,6 +11,7 @@ describe.each([
   ["a task", taskShelfUpgrades, taskShelfSql],
   ["an owner's index", ownerIndexUpgrades, ownerIndexSql],
   ["the directory", directoryUpgrades, directorySql],
+  ["a session", sessionUpgrades, sessionSql],
 ])("the statements of %s", (_, upgrades, statements) => {
   it.each(Object.entries(statements))("%s: goes by an index", async (_name, statement) => {
     expect(await plan(upgrades, statement)).not.toMatch(/SCAN|TEMP B-TREE/);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decideEra } from "../../src/mcp/era";
+import { decideEra, decideStream } from "../../src/mcp/era";
 
 const VERSION = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
@@ -15,8 +15,18 @@ const request = (params?: unknown, method = "tools/list") => ({
 
 const outcome = (body: unknown, header: string | null): unknown => {
   const decision = decideEra(body, header);
-  if (decision.kind === "request") return decision.revision;
-  return decision.kind === "accepted" ? "accepted" : [decision.error.status, decision.error.code, decision.id];
+  switch (decision.kind) {
+    case "modern":
+      return decision.revision;
+    case "legacy":
+      return `legacy ${decision.message.kind}${decision.version === null ? "" : ` ${decision.version}`}`;
+    case "legacy_batch":
+      return `legacy batch of ${decision.messages.length}`;
+    case "accepted":
+      return "accepted";
+    case "rejected":
+      return [decision.error.status, decision.error.code, decision.id];
+  }
 };
 
 describe("the era of a posted body", () => {
@@ -47,17 +57,46 @@ describe("the era of a posted body", () => {
     ["an unknown version in both places", request(enveloped("v999.0.0")), "v999.0.0", [400, -32022, 7]],
     ["a later version in both places", request(enveloped("2099-01-01")), "2099-01-01", [400, -32022, 7]],
     ["a legacy version in the envelope", request(enveloped("2025-11-25")), "2025-11-25", [400, -32022, 7]],
-    ["a legacy request", request({}), "2025-11-25", [400, -32022, 7]],
-    ["a legacy request without header", request(), null, [400, -32022, 7]],
-    ["a legacy notification", { jsonrpc: "2.0", method: "notifications/initialized" }, null, "accepted"],
+    ["a legacy request", request({}), "2025-11-25", "legacy request 2025-11-25"],
+    ["one of an older revision", request({}), "2025-06-18", "legacy request 2025-06-18"],
+    ["one of the oldest revision", request({}), "2025-03-26", "legacy request 2025-03-26"],
+    ["a legacy request without header", request(), null, "legacy request"],
+    ["a method of the other era without a word about itself", request({}, "server/discover"), null, "legacy request"],
+    ["garbage for a version (C05)", request({}, "ping"), "1999-13-40", [400, -32600, 7]],
+    ["an empty version", request({}, "ping"), "", [400, -32600, 7]],
+    ["a version before HTTP", request({}, "ping"), "2024-11-05", [400, -32600, 7]],
+    ["initialize", request({ protocolVersion: "2025-11-25" }, "initialize"), null, "legacy request"],
+    [
+      "initialize of a version to come (C04)",
+      request({ protocolVersion: "2027-01-01" }, "initialize"),
+      null,
+      "legacy request",
+    ],
+    ["initialize under a version that is unknown", request({}, "initialize"), "1999-13-40", "legacy request"],
+    ["initialize with an envelope", request(enveloped("2026-07-28"), "initialize"), "2026-07-28", "2026-07-28"],
+    ["a legacy notification", { jsonrpc: "2.0", method: "notifications/initialized" }, null, "legacy notification"],
+    [
+      "a legacy notification with its header",
+      { jsonrpc: "2.0", method: "notifications/initialized" },
+      "2025-06-18",
+      "legacy notification 2025-06-18",
+    ],
+    ["a notification under garbage", { jsonrpc: "2.0", method: "x" }, "1999-13-40", [400, -32600, undefined]],
+    ["a notification under the modern header", { jsonrpc: "2.0", method: "x" }, "2026-07-28", "accepted"],
+    [
+      "a notification with an envelope and no header",
+      { jsonrpc: "2.0", method: "x", params: enveloped("2026-07-28") },
+      null,
+      "accepted",
+    ],
     [
       "a modern notification",
       { jsonrpc: "2.0", method: "notifications/cancelled", params: enveloped("2026-07-28") },
       "2026-07-28",
       "accepted",
     ],
-    ["a response under a legacy header", { jsonrpc: "2.0", id: 99, result: {} }, "2025-11-25", "accepted"],
-    ["a response without header", { jsonrpc: "2.0", id: 99, error: { code: 1, message: "no" } }, null, "accepted"],
+    ["a response", { jsonrpc: "2.0", id: 99, result: {} }, "2025-11-25", "legacy response 2025-11-25"],
+    ["an error without header", { jsonrpc: "2.0", id: 99, error: { code: 1, message: "no" } }, null, "legacy response"],
     [
       "a response under a modern header",
       { jsonrpc: "2.0", id: 99, result: {} },
@@ -66,20 +105,47 @@ describe("the era of a posted body", () => {
     ],
     ["a batch", [request(enveloped("2026-07-28"))], "2026-07-28", [400, -32600, undefined]],
     ["an empty batch", [], null, [400, -32600, undefined]],
+    [
+      "a batch of modern requests without header",
+      [request({}), request(enveloped("2026-07-28"))],
+      null,
+      [400, -32600, undefined],
+    ],
+    ["a batch under a revision that has none (D06)", [request({})], "2025-11-25", [400, -32600, undefined]],
+    ["a batch under the one after them", [request({})], "2025-06-18", [400, -32600, undefined]],
+    ["a batch under garbage", [request({})], "x", [400, -32600, undefined]],
+    ["a batch of the revision that has them", [request({}), 5], "2025-03-26", "legacy batch of 2"],
+    ["a batch without header: its session decides", [request({})], null, "legacy batch of 1"],
+    ["a null id (D04)", { jsonrpc: "2.0", id: null, method: "tools/list" }, "2025-11-25", [400, -32600, undefined]],
+    [
+      "a fractional id (D04)",
+      { jsonrpc: "2.0", id: 1.5, method: "tools/list" },
+      "2025-11-25",
+      [400, -32600, undefined],
+    ],
+    ["an object for an id (D04)", { jsonrpc: "2.0", id: {}, method: "tools/list" }, null, [400, -32600, undefined]],
+    ["true for an id (D04)", { jsonrpc: "2.0", id: true, method: "tools/list" }, null, [400, -32600, undefined]],
   ])("%s", (_, body, header, expected) => {
     expect(outcome(body, header)).toEqual(expected);
   });
 
-  it.each<[string, unknown, string | null, string]>([
-    ["what initialize wishes for", request({ protocolVersion: "2025-06-18" }, "initialize"), null, "2025-06-18"],
-    ["what the header says", request({}), "2025-11-25", "2025-11-25"],
-    ["what the envelope says", request(enveloped("2031-01-01")), null, "2031-01-01"],
-    ["the oldest HTTP revision when nothing says", request({}), null, "2025-03-26"],
-  ])("an unsupported version names what is supported, and %s", (_, body, header, requested) => {
-    const decision = decideEra(body, header);
+  it("names what is supported, where a modern version is not", () => {
+    const decision = decideEra(request(enveloped("2031-01-01")), null);
     expect(decision.kind === "rejected" && decision.error.extras.data).toEqual({
       supported: ["2026-07-28"],
-      requested,
+      requested: "2031-01-01",
     });
+  });
+});
+
+describe("a GET", () => {
+  it.each<[string, string | null, unknown]>([
+    ["opens a stream of a session", null, "legacy"],
+    ["opens one under any of the older versions", "2025-06-18", "legacy"],
+    ["opens none since 2026-07-28", "2026-07-28", [405, -32600]],
+    ["opens none under garbage", "1999-13-40", [400, -32600]],
+  ])("%s", (_, header, expected) => {
+    const decision = decideStream(header);
+    expect(decision.kind === "legacy" ? "legacy" : [decision.error.status, decision.error.code]).toEqual(expected);
   });
 });

@@ -2,7 +2,8 @@ import { describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { defineTool, ProtocolError, ToolError } from "../../src/tool/define-tool";
 import type { TaskContext } from "../../src/tool/context";
-import { memoryService, textOf } from "../support/memory";
+import { MemoryShelf } from "../../src/service/memory-shelf";
+import { everything, memoryService, textOf } from "../support/memory";
 
 const input = { type: "object" } as const;
 const form = (message: string) =>
@@ -290,3 +291,241 @@ describe("a run", () => {
     expect(await waiting).toMatch(/No such task/);
   });
 });
+
+describe("a run in which several things happen at once", () => {
+  const answerAll = async (kit: ReturnType<typeof memoryService>, id: string, how: (message: string) => string) => {
+    const { openQuestions } = await kit.rest(id);
+    const answers = openQuestions.map(({ key, request }) => [key, accept(how(String(request.params["message"])))]);
+    await kit.tasks.answer(kit.owner, id, Object.fromEntries(answers));
+  };
+  const settled = settledOf;
+
+  it("never takes an answer to one question for an answer to another under the same key", async () => {
+    let slowFirst = true;
+    const kit = memoryService([
+      tool("parallel", async (_, task) => {
+        const flow = async (name: string) => {
+          // In the first run B asks before A; when repeated, A's step is stored and A asks first.
+          await task.step(`load ${name}`, async () => {
+            if (name === "A" && slowFirst) await new Promise((resolve) => setTimeout(resolve, 30));
+          });
+          const { confirm } = await task.ask({ confirm: form(`Delete ${name}?`) });
+          return `${name}: ${confirm.action === "accept" ? String(confirm.content?.["v"]) : confirm.action}`;
+        };
+        const both = await Promise.allSettled([flow("A"), flow("B")]);
+        const failed = both.find((one) => one.status === "rejected");
+        if (failed) throw failed.reason;
+        return both.map((one) => (one.status === "fulfilled" ? one.value : "")).join(", ");
+      }),
+    ]);
+    const { id } = await kit.start("parallel");
+    slowFirst = true;
+    await answerAll(kit, id, (message) => `yes to ${message}`);
+    const task = await vi.waitUntil(async () => {
+      const now = await kit.rest(id);
+      if (now.openQuestions.length > 0) await answerAll(kit, id, (message) => `yes to ${message}`);
+      return now.stage.phase === "settled" ? now : false;
+    });
+    expect(textOf(task)).toBe("A: yes to Delete A?, B: yes to Delete B?");
+  });
+
+  it("gives up on a tool that asks something else each time it is repeated", async () => {
+    let n = 0;
+    const kit = memoryService([
+      tool("fickle", async (_, task) => {
+        n += 1;
+        return JSON.stringify(await task.ask({ k: form(`Question number ${n}?`) }));
+      }),
+    ]);
+    const { id } = await kit.start("fickle");
+    const failed = await vi.waitUntil(async () => {
+      const now = await kit.rest(id);
+      if (now.openQuestions.length > 0) await answerAll(kit, id, () => "yes");
+      return now.stage.phase === "settled" ? now : false;
+    });
+    expect(failed.statusMessage).toMatch(/something else under "k" each time/);
+  });
+
+  it("finishes and stores a step that began beside a question, and does it once", async () => {
+    const charge = vi.fn(() => new Promise<string>((resolve) => setTimeout(() => resolve("charged"), 30)));
+    const kit = memoryService([
+      tool("pays", async (_, task) =>
+        JSON.stringify(await Promise.all([task.step("charge", charge), task.ask({ k: form("K?") })])),
+      ),
+    ]);
+    const { id } = await kit.start("pays");
+    await answerAll(kit, id, () => "go");
+    expect(JSON.parse(textOf(await settled(kit, id)))[0]).toBe("charged");
+    expect(charge).toHaveBeenCalledTimes(1);
+  });
+
+  it("tells what still goes on beside the end of a run that nobody wants it", async () => {
+    const stopped = vi.fn();
+    const kit = memoryService([
+      tool("leaves", async (_, task) => {
+        task.signal.addEventListener("abort", stopped);
+        return "done";
+      }),
+    ]);
+    await kit.rest((await kit.start("leaves")).id);
+    expect(stopped).toHaveBeenCalledOnce();
+  });
+
+  it("takes a failure beside a question for a failure, and tries again", async () => {
+    let n = 0;
+    const kit = memoryService([
+      tool("flaky", async (_, task) => {
+        n += 1;
+        const failing = n === 1 ? Promise.reject(new Error("the network blinked")) : Promise.resolve("fine");
+        return JSON.stringify(await Promise.all([failing, task.ask({ k: form("K?") })]));
+      }),
+    ]);
+    const { id } = await kit.start("flaky");
+    await vi.waitUntil(async () => (await kit.tasks.get(kit.owner, id)).attempts === 1);
+    kit.clock.advance(200_000);
+    await kit.store.sweep(100);
+    await vi.waitUntil(async () => (await kit.rest(id)).stage.phase === "input_required");
+    await answerAll(kit, id, () => "yes");
+    expect(JSON.parse(textOf(await settled(kit, id)))[0]).toBe("fine");
+  });
+
+  it("says so when a tool wraps its suspension in an error of its own", async () => {
+    const kit = memoryService([
+      tool("wraps", async (_, task) => {
+        try {
+          return JSON.stringify(await task.ask({ k: form("K?") }));
+        } catch (cause) {
+          throw new Error("something failed", { cause });
+        }
+      }),
+    ]);
+    expect((await kit.rest((await kit.start("wraps")).id)).statusMessage).toMatch(/caught the suspension/);
+  });
+
+  it("keeps the end of each of several sleeps", async () => {
+    const kit = memoryService([
+      tool("naps", async (_, task) => {
+        const now = kit.clock.now();
+        await Promise.all([task.sleep(now + 3_600_000), task.sleep(now + 1_800_000)]);
+        return "rested";
+      }),
+    ]);
+    const { id } = await kit.start("naps");
+    const asleep = async () => JSON.stringify((await kit.tasks.get(kit.owner, id)).stage).includes("sleeping");
+    await vi.waitUntil(asleep);
+    kit.clock.advance(1_900_000);
+    await kit.store.sweep(100);
+    // It woke at the earlier end and sleeps on to the later one, which has not moved.
+    await vi.waitUntil(async () => (await asleep()) && (await kit.tasks.get(kit.owner, id)).version > 4);
+    kit.clock.advance(1_800_000);
+    await kit.store.sweep(100);
+    expect(textOf(await settled(kit, id))).toBe("rested");
+  });
+
+  it("asks nothing of an ask that was refused", async () => {
+    const client = { ...everything, capabilities: { elicitation: {} } };
+    const kit = memoryService([
+      tool("asks", async (_, task) => {
+        await task
+          .ask({ a: form("A?"), model: { kind: "sampling", params: { messages: [], maxTokens: 1 } } })
+          .catch(() => {});
+        return JSON.stringify(await task.ask({ c: form("C?") }));
+      }),
+    ]);
+    const { id } = await kit.start("asks", {}, { client });
+    expect((await kit.rest(id)).openQuestions.map(({ key }) => key)).toEqual(["c"]);
+  });
+
+  it.each([NaN, Infinity, 0, -1])("refuses a question that would wait for %s ms", async (timeoutMs) => {
+    const kit = memoryService([
+      tool("asks", (_, task) =>
+        task.ask({ k: form("K?") }, { timeoutMs }).then(String, (error: Error) => error.message),
+      ),
+    ]);
+    expect(textOf(await kit.rest((await kit.start("asks")).id))).toMatch(/timeoutMs/);
+  });
+
+  it.each([NaN, Infinity, 1e300])("refuses a sleep until %s", async (until) => {
+    const kit = memoryService([
+      tool("sleeps", (_, task) => task.sleep(until).then(String, (error: Error) => error.message)),
+    ]);
+    expect(textOf(await kit.rest((await kit.start("sleeps")).id))).toMatch(/task\.sleep needs a time/);
+  });
+
+  it("asks also where the longest ttl leaves hardly any time for it", async () => {
+    const kit = memoryService([tool("asks", async (_, task) => JSON.stringify(await task.ask({ k: form("K?") })))], {
+      ttlMs: 60_000,
+      minTtlMs: 60_000,
+      maxTtlMs: 60_000,
+      maxAttempts: 1,
+    });
+    expect((await kit.rest((await kit.start("asks")).id)).stage.phase).not.toBe("working");
+  });
+});
+
+describe("a run that ends in a way nobody planned", () => {
+  it("settles with an error whose data is no JSON, without the data", async () => {
+    const kit = memoryService([tool("odd", () => Promise.reject(new ProtocolError(-32050, "Odd.", { n: 1n })))]);
+    expect((await kit.rest((await kit.start("odd")).id)).stage).toMatchObject({
+      outcome: { error: { code: -32050, message: "Odd." } },
+    });
+  });
+
+  it("fails an attempt whose result is no JSON", async () => {
+    const kit = memoryService([
+      tool("odd", (() => ({ content: [], structuredContent: 1n })) as never, { maxAttempts: 1 }),
+    ]);
+    expect((await kit.rest((await kit.start("odd")).id)).stage).toMatchObject({ outcome: { kind: "error" } });
+  });
+
+  it("takes progress as far as it is progress", async () => {
+    const kit = memoryService([
+      tool("odd", (_, task) => {
+        task.progress({ message: 5n, progress: NaN, total: 10 } as never);
+        return "done";
+      }),
+    ]);
+    const done = await kit.rest((await kit.start("odd")).id);
+    expect([textOf(done), done.progress]).toEqual(["done", { total: 10 }]);
+  });
+
+  it("begins again when its end could not be stored", async () => {
+    const kit = memoryService([tool("tool", () => "done")], { maxAttempts: 2 });
+    const commit = vi.spyOn(MemoryShelf.prototype, "commit");
+    commit.mockImplementationOnce(function (this: MemoryShelf, ...change) {
+      commit.mockRestore();
+      const refuse = vi.spyOn(MemoryShelf.prototype, "commit").mockImplementation(function (
+        this: MemoryShelf,
+        before,
+        after,
+        ...rest
+      ) {
+        if (after.stage.phase === "settled") {
+          refuse.mockRestore();
+          throw new Error("disk full");
+        }
+        // The original, which the spy stands before.
+        return original.call(this, before, after, ...rest);
+      });
+      return original.call(this, ...change);
+    });
+    const { id } = await kit.start("tool");
+    await vi.waitUntil(async () => (await kit.tasks.get(kit.owner, id)).attempts === 1);
+    kit.clock.advance(200_000);
+    await kit.store.sweep(100);
+    expect(textOf(await settledOf(kit, id))).toBe("done");
+    expect(JSON.stringify(kit.lines)).toContain("disk full");
+  });
+
+  it("has no open question any more once it is cancelled", async () => {
+    const kit = memoryService([tool("asks", async (_, task) => JSON.stringify(await task.ask({ k: form("K?") })))]);
+    const { id } = await kit.start("asks");
+    await kit.rest(id);
+    const told = await kit.tasks.cancel(kit.owner, id);
+    expect(told.task.openQuestions).toEqual([]);
+  });
+});
+
+const original = MemoryShelf.prototype.commit;
+const settledOf = (kit: ReturnType<typeof memoryService>, id: string) =>
+  vi.waitUntil(async () => ((await kit.rest(id)).stage.phase === "settled" ? kit.rest(id) : false));

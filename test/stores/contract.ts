@@ -72,6 +72,27 @@ export function describeTaskStore(
         expect(again).toMatchObject({ id: once.id, contextId: "first" });
         expect(await rows()).toHaveLength(1);
       });
+
+      it.each([
+        ["not swept", false],
+        ["swept", true],
+      ])("makes a new task when the one with that id has expired and was %s", async (_, swept) => {
+        const { store, draft, rows, advance, clock } = await setUp();
+        const once = draft("hang", { ttlMs: MINUTE });
+        await store.create(once);
+        advance(HOUR);
+        if (swept) await store.sweep(1_000);
+        const again = { ...once, contextId: "second", createdAt: clock() };
+        const oneAfterTheOther = Array.from({ length: 20 }, async (_, steps) => {
+          for (let n = 0; n < steps; n += 1) await null;
+          return store.create(again);
+        });
+        const made = await Promise.all(oneAfterTheOther);
+        expect(made.filter(({ kind }) => kind === "created")).toHaveLength(1);
+        expect(made.filter(({ kind }) => kind === "existing")).toHaveLength(19);
+        expect(await store.read({ id: once.id, owner: "o" })).toMatchObject({ contextId: "second" });
+        expect(await rows()).toHaveLength(1);
+      });
     });
 
     describe("ids", () => {

@@ -228,6 +228,17 @@ describe("a create that was cut short", () => {
     expect(await rowsOf(store)).toHaveLength(1);
   });
 
+  it("is taken up by a repeated create of the same id, before and after its deadline", async () => {
+    const { store, now, advance } = await emptyDeployment({ maxTasksPerOwner: 2 });
+    for (const wait of [0, 5 * MINUTE]) {
+      const lost = draftFor(store, now(), "hang");
+      await reserved(lost, now());
+      advance(wait);
+      expect(await store.create(lost)).toMatchObject({ kind: "created", task: { id: lost.id } });
+    }
+    expect(await rowsOf(store)).toHaveLength(2);
+  });
+
   it("is found by the list and the key when only its index never heard of it", async () => {
     const { store, now, advance } = await emptyDeployment();
     const draft = draftFor(store, now(), "hang");

@@ -2,6 +2,7 @@ import type { Hono } from "hono";
 import { createApp, type AppDeps } from "../../src/app";
 import type { Config } from "../../src/env";
 import { createSealer } from "../../src/seal";
+import { MemorySessions } from "../../src/service/memory-sessions";
 import { MemoryTaskStore } from "../../src/service/memory-task-store";
 import { TaskService } from "../../src/service/task-service";
 import type { AnyTool } from "../../src/tool/define-tool";
@@ -37,10 +38,12 @@ const baseConfig: Config = {
   maxBodyBytes: 4_194_304,
   maxJsonDepth: 64,
   sweepBudget: 1_000,
+  inlineWaitMs: 45_000,
   allowedOrigins: [],
   allowAnonymous: false,
   allowLocalFetch: false,
   tokens: null,
+  oauth: null,
   sealingKey: null,
 };
 
@@ -85,10 +88,12 @@ export async function serve(
   const entries = over.owners && (await Promise.all(over.owners.map(tokenEntry)));
   const config: Config = { ...baseConfig, ...over.config, limits, tokens: entries ?? null };
   const registry = createRegistry(tools);
-  const parts = { registry, limits, clock, fetch, log: () => {} };
-  const tasks = new TaskService({ store: new MemoryTaskStore(parts), limits, clock });
+  const sessions = new MemorySessions(clock);
+  const asking: MemorySessions["asking"] = (session, task) => sessions.asking(session, task);
+  const store = new MemoryTaskStore({ registry, limits, clock, fetch, log: () => {}, asking });
+  const tasks = new TaskService({ store, sessions, limits, clock });
   const sealer = createSealer(async () => "a secret for tests, thirty-two bytes", clock);
-  const app = createApp({ config, registry, tasks, sealer, clock, fetch, log: (line) => log.push(line), ...over.deps });
+  const app = createApp({ config, registry, tasks, sessions, sealer, clock, fetch, log: (line) => log.push(line), ...over.deps });
 
   const send: Served["send"] = async (method, params = {}, options = {}) => {
     const { id = 1, capabilities = {}, meta = {}, token, signal } = options;

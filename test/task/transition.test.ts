@@ -19,10 +19,11 @@ const question = fc.record({
 const keys = fc.constantFrom("confirm", "confirm-2", "confirm-3", "name", "name-2", "__proto__", "nobody");
 const at = fc.integer({ min: 0, max: 150_000 });
 const minTtlMs = fc.constant(5_000);
+const slept = fc.record({ ordinal: fc.integer({ min: 0, max: 3 }), until: at });
 
 const event: fc.Arbitrary<TaskEvent> = fc.oneof(
   fc.record({ type: fc.constant("started" as const), at }),
-  fc.record({ type: fc.constant("restarted" as const), at, maxRestarts: fc.constant(2), minTtlMs }),
+  fc.record({ type: fc.constant("restarted" as const), at, retryAt: at, maxRestarts: fc.constant(2), minTtlMs }),
   fc.record({
     type: fc.constant("progressed" as const),
     at,
@@ -38,13 +39,13 @@ const event: fc.Arbitrary<TaskEvent> = fc.oneof(
     type: fc.constant("asked" as const),
     at,
     questions: fc.array(question, { maxLength: 3 }),
+    sleeps: fc.array(slept, { maxLength: 2 }),
     ttlMs: fc.constant(100_000),
   }),
   fc.record({
     type: fc.constant("slept" as const),
     at,
-    ordinal: fc.integer({ min: 0, max: 3 }),
-    until: at,
+    sleeps: fc.array(slept, { maxLength: 2 }),
     ttlMs: fc.constant(100_000),
   }),
   fc.record({
@@ -216,14 +217,16 @@ const asked = () =>
   transition(running(), {
     type: "asked",
     at: 1_200,
+    sleeps: [],
     ttlMs: 100_000,
     questions: [{ authorKey: "k", occurrence: 1, request: form("Sure?"), deadline: 9_000 }],
   }).task;
 const places: Record<Place, () => Task> = {
   submitted: born,
   running,
-  due: () => transition(running(), { type: "restarted", at: 1_200, maxRestarts: 9, minTtlMs: 0 }).task,
-  sleeping: () => transition(running(), { type: "slept", at: 1_200, ordinal: 0, until: 8_000, ttlMs: 100_000 }).task,
+  due: () => transition(running(), { type: "restarted", at: 1_200, retryAt: 0, maxRestarts: 9, minTtlMs: 0 }).task,
+  sleeping: () =>
+    transition(running(), { type: "slept", at: 1_200, sleeps: [{ ordinal: 0, until: 8_000 }], ttlMs: 100_000 }).task,
   backing_off: () =>
     transition(running(), {
       type: "attempt_failed",
@@ -241,16 +244,17 @@ const places: Record<Place, () => Task> = {
 const late = 10_000;
 const sample: Record<TaskEvent["type"], TaskEvent> = {
   started: { type: "started", at: late },
-  restarted: { type: "restarted", at: late, maxRestarts: 9, minTtlMs: 0 },
+  restarted: { type: "restarted", at: late, retryAt: 0, maxRestarts: 9, minTtlMs: 0 },
   progressed: { type: "progressed", at: late, progress: { message: "half" } },
   stepped: { type: "stepped", at: late, key: "s", value: "1" },
   asked: {
     type: "asked",
     at: late,
+    sleeps: [],
     ttlMs: 100_000,
     questions: [{ authorKey: "new", occurrence: 1, request: form("New?"), deadline: 20_000 }],
   },
-  slept: { type: "slept", at: late, ordinal: 5, until: 20_000, ttlMs: 100_000 },
+  slept: { type: "slept", at: late, sleeps: [{ ordinal: 5, until: 20_000 }], ttlMs: 100_000 },
   answered: { type: "answered", at: late, answers: { k: '{"action":"decline"}' }, refused: {} },
   questions_lapsed: { type: "questions_lapsed", at: late },
   attempt_failed: { type: "attempt_failed", at: late, retryAt: 20_000, statusMessage: "No.", giveUp, minTtlMs: 0 },
@@ -310,7 +314,13 @@ describe("transition, what the rules promise", () => {
       request: form(authorKey),
       deadline: 9_000,
     }));
-    const waiting = transition(running(), { type: "asked", at: 1_200, ttlMs: 100_000, questions: two }).task;
+    const waiting = transition(running(), {
+      type: "asked",
+      at: 1_200,
+      sleeps: [],
+      ttlMs: 100_000,
+      questions: two,
+    }).task;
     const half = transition(waiting, { type: "answered", at: 1_300, answers: { a: "{}" }, refused: {} }).task;
     expect([half.stage.phase, outstanding(half).map(({ key }) => key)]).toEqual(["input_required", ["b"]]);
     const both = transition(half, { type: "answered", at: 1_400, answers: { b: "{}" }, refused: {} }).task;
@@ -379,13 +389,13 @@ describe("transition, what the rules promise", () => {
 
   it("counts restarts of the platform apart, and gives up past their cap", () => {
     const again = (task: Task) =>
-      transition(transition(task, { type: "restarted", at: 2_000, maxRestarts: 1, minTtlMs: 0 }).task, {
+      transition(transition(task, { type: "restarted", at: 2_000, retryAt: 0, maxRestarts: 1, minTtlMs: 0 }).task, {
         type: "started",
         at: 2_000,
       }).task;
     const once = again(running());
     expect([once.restarts, once.attempts]).toEqual([1, 0]);
-    const { task } = transition(once, { type: "restarted", at: 3_000, maxRestarts: 1, minTtlMs: 0 });
+    const { task } = transition(once, { type: "restarted", at: 3_000, retryAt: 0, maxRestarts: 1, minTtlMs: 0 });
     expect(task.stage).toMatchObject({ phase: "settled", outcome: { kind: "error" } });
     expect(task.statusMessage).toMatch(/restarts/);
   });
@@ -395,8 +405,7 @@ describe("transition, what the rules promise", () => {
     const again = transition(transition(slept, { type: "started", at: 8_000 }).task, {
       type: "slept",
       at: 8_100,
-      ordinal: 0,
-      until: 99_000,
+      sleeps: [{ ordinal: 0, until: 99_000 }],
       ttlMs: 100_000,
     }).task;
     expect(again.sleeps).toEqual([8_000]);

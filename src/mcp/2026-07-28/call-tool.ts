@@ -1,38 +1,29 @@
-import { JsonRpcError, type Answer, type Exchange } from "../../json-rpc";
+import type { Answer, Exchange } from "../../json-rpc";
 import { callInline, prepareCall, type InlineOutcome, type InlineRequest } from "../../service/call-inline";
-import type { TaskSnapshot } from "../../service/task-store";
 import { TaskError } from "../../task/errors";
-import type { JsonObject, JsonText } from "../../task/json";
-import type { RpcError } from "../../task/task";
+import type { JsonText } from "../../task/json";
 import { missingCapabilities } from "../../tool/asks";
-import type { ToolResult } from "../../tool/define-tool";
 import type { RegisteredTool } from "../../tool/registry";
-import { clientFacts, REVISION, type Call } from "./call";
+import { helperTools } from "../helper-tools";
+import { readParams } from "../schemas";
+import { clientFacts, type Call } from "./call";
+import { callHelper } from "./call-helper";
 import { checkParamHeaders } from "./headers";
+import { holdCall } from "./held-call";
 import { idempotencyKeyOf } from "./idempotency";
 import { reportTo } from "./report";
 import { toResult } from "./results";
-import { openRounds, sealRounds, type Asker, type Rounds } from "./rounds";
-import { CallToolParams, readParams } from "./schemas";
+import { openRounds } from "./rounds";
+import { CallToolParams } from "./schemas";
 import { requireTasks, tasksUsable } from "./tasks-extension";
-import { errorOf, toCreateTaskResult, toInputRequests } from "./view";
-
-/** How a call is carried out: as a task whose handle is the answer, as a task the call waits for, or in the request. */
-type Plan = "task" | "held" | "inline";
-
-type ToolCall = {
-  readonly call: Call;
-  readonly params: CallToolParams;
-  readonly arguments: JsonObject;
-  readonly tool: RegisteredTool;
-  readonly plan: Plan;
-  readonly idempotencyKey: string | undefined;
-  readonly rounds: Rounds;
-};
+import { inputRequired, startTask, toolError, toThrown, type Plan, type ToolCall } from "./tool-call";
+import { toCreateTaskResult } from "./view";
 
 /** Everything that may refuse the call comes first, while the HTTP status is still open. */
 export async function callTool(call: Call): Promise<Answer> {
   const params = readParams(call, CallToolParams);
+  const helper = helperTools(call.deps, call.principal).find(({ name }) => name === params.name);
+  if (helper) return { stream: "when_slow", run: (exchange) => callHelper(call, params, helper, exchange) };
   const tool = call.deps.registry.get(params.name);
   if (!tool)
     throw new TaskError("unknown_tool", `There is no tool named ${JSON.stringify(params.name.slice(0, 128))} here.`);
@@ -42,12 +33,13 @@ export async function callTool(call: Call): Promise<Answer> {
   // The model can mend its arguments, so it gets to read what is wrong with them (tools §Error Handling).
   const checked = tool.parseArguments(args);
   if (!checked.ok) return toolError(checked.message);
-  requireAsks(call, tool);
-  const plan = planFor(call, tool, idempotencyKey !== undefined);
+  const plan = planFor(call, tool);
+  // What a held call cannot be asked, its model answers with a helper tool.
+  if (plan !== "held") requireAsks(call, tool);
   const rounds = await openRounds(call, params);
   const toolCall: ToolCall = { call, params, arguments: args, tool, plan, idempotencyKey, rounds };
   // A handle comes soon unless something runs before the task exists.
-  const quick = plan === "task" && !tool.tool.prepare;
+  const quick = plan === "task" && !tool.tool.prepare && rounds.taskId === null;
   return { stream: quick ? "never" : "when_slow", run: (exchange) => carryOut(toolCall, exchange) };
 }
 
@@ -59,23 +51,26 @@ function requireAsks({ capabilities }: Call, { tool }: RegisteredTool): void {
   throw new TaskError("capability_missing", message, { requiredCapabilities: missing });
 }
 
-function planFor(call: Call, { tool }: RegisteredTool, keyed: boolean): Plan {
+/** Design decision 14. */
+function planFor(call: Call, { tool }: RegisteredTool): Plan {
   if (tool.task === "forbidden") return "inline";
   if (tasksUsable(call.capabilities)) return "task";
   if (tool.task === "required") requireTasks(call.capabilities, `The tool "${tool.name}"`);
-  return keyed ? "held" : "inline";
+  return "held";
 }
 
 async function carryOut(toolCall: ToolCall, exchange: Exchange): Promise<JsonText> {
   const { plan, rounds } = toolCall;
+  // The task that asked was prepared in an earlier round.
+  if (rounds.taskId !== null) return holdCall(toolCall, exchange, undefined);
   const inline = inlineRequest(toolCall, exchange);
   const prepared = await prepareCall({ ...inline, answers: rounds.prepare });
   if (prepared.kind !== "prepared") return toAnswer(toolCall, "prepare", prepared);
   switch (plan) {
     case "task":
-      return startTask(toolCall, exchange, prepared.prepared);
+      return createTask(toolCall, exchange, prepared.prepared);
     case "held":
-      return holdTask(toolCall, exchange, prepared.prepared);
+      return holdCall(toolCall, exchange, prepared.prepared);
     case "inline": {
       const outcome = await callInline({ ...inline, prepared: prepared.prepared, answers: rounds.run });
       return toAnswer(toolCall, "run", outcome);
@@ -83,68 +78,31 @@ async function carryOut(toolCall: ToolCall, exchange: Exchange): Promise<JsonTex
   }
 }
 
-async function startTask(toolCall: ToolCall, { signal }: Exchange, prepared: unknown): Promise<JsonText> {
+async function createTask(toolCall: ToolCall, { signal }: Exchange, prepared: unknown): Promise<JsonText> {
   const { call, idempotencyKey } = toolCall;
-  const { task } = await start(toolCall, prepared);
+  const { task } = await startTask(toolCall, prepared);
   // Nobody will ever know the id; with a key its owner finds it by calling again.
   if (signal.aborted && idempotencyKey === undefined) await call.deps.tasks.cancel(call.principal, task.id);
   return toCreateTaskResult(task);
 }
 
-/** A client without tasks gets the result of one: its leaving, or a repeated call, changes nothing about the work. */
-async function holdTask(toolCall: ToolCall, exchange: Exchange, prepared: unknown): Promise<JsonText> {
-  const { call, params, tool, rounds } = toolCall;
-  const { tasks } = call.deps;
-  const { task, existing } = await start(toolCall, prepared);
-  // A task that was only just made cannot have asked yet: these answers were for somebody else.
-  if (existing) await tasks.answer(call.principal, task.id, rounds.task);
-  const { onProgress } = reportTo(exchange, params._meta, tool.tool.name);
-  const ended = await tasks.settle(call.principal, task.id, {
-    signal: exchange.signal,
-    onEvent: ({ progress }) => progress && onProgress(progress),
-  });
-  if (ended.stage.phase !== "settled") return inputRequired(toolCall, "task", ended.openQuestions, {});
-  const { outcome } = ended.stage;
-  const error = errorOf(outcome);
-  if (error) throw toThrown(error);
-  return outcome.kind === "result"
-    ? toResult("complete", JSON.parse(outcome.result) as ToolResult)
-    : toolError("The call was cancelled.");
-}
-
-function start({ call, tool, arguments: args, idempotencyKey }: ToolCall, prepared: unknown) {
-  return call.deps.tasks.start({
-    principal: call.principal,
-    tool,
-    arguments: args,
-    prepared,
-    client: clientFacts(call),
-    origin: `mcp/${REVISION}`,
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-  });
-}
-
-async function toAnswer(toolCall: ToolCall, asker: Asker, outcome: InlineOutcome): Promise<JsonText> {
+async function toAnswer(
+  { call, params, rounds }: ToolCall,
+  asker: "prepare" | "run",
+  outcome: InlineOutcome,
+): Promise<JsonText> {
   switch (outcome.kind) {
     case "result":
       return toResult("complete", outcome.result);
     case "error":
       throw toThrown(outcome.error);
     case "input_required":
-      return inputRequired(toolCall, asker, outcome.questions, outcome.answered);
+      // Nothing is kept here: the client brings back what was settled (patterns MRTR).
+      return inputRequired(call, params, asker, outcome.questions, {
+        ...(asker === "prepare" ? {} : { prepare: rounds.prepare }),
+        [asker]: outcome.answered,
+      });
   }
-}
-
-/** Nothing is kept here: the client calls again with the answers (patterns MRTR). */
-async function inputRequired(
-  { call, params, rounds }: ToolCall,
-  asker: Asker,
-  questions: TaskSnapshot["openQuestions"],
-  answered: Rounds[Asker],
-): Promise<JsonText> {
-  const settled = asker === "prepare" ? {} : { prepare: rounds.prepare };
-  const requestState = await sealRounds(call, params, asker, { ...settled, [asker]: answered });
-  return toResult("input_required", { inputRequests: toInputRequests(questions), requestState });
 }
 
 function inlineRequest(
@@ -173,9 +131,3 @@ function inlineRequest(
     },
   };
 }
-
-const toolError = (text: string): JsonText =>
-  toResult("complete", { content: [{ type: "text", text }], isError: true });
-
-const toThrown = ({ code, message, data }: RpcError): JsonRpcError =>
-  new JsonRpcError(200, code, message, data === undefined ? {} : { data: JSON.parse(data) as unknown });

@@ -1,9 +1,10 @@
 import type { JsonText } from "../../task/json";
 import { revisionsOf } from "../era";
+import { readParams } from "../schemas";
 import { cacheHints } from "./caching";
 import type { Call } from "./call";
 import { toResult } from "./results";
-import { readParams, RequestParams } from "./schemas";
+import { RequestParams } from "./schemas";
 import { tasksCapability } from "./tasks-extension";
 
 /** Depends on nothing that can fail: a client that gets no answer here takes the server for a legacy one. */

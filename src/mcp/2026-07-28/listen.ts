@@ -1,9 +1,10 @@
 import { type Conversation, type Exchange } from "../../json-rpc";
 import { TaskError } from "../../task/errors";
 import { isObject, type JsonText } from "../../task/json";
+import { readParams } from "../schemas";
 import type { Call } from "./call";
 import { subscriptionMeta, toResult } from "./results";
-import { ListenParams, readParams } from "./schemas";
+import { ListenParams } from "./schemas";
 import { requireTasks } from "./tasks-extension";
 import { toGoneNotification, toTaskNotification } from "./view";
 

@@ -17,7 +17,10 @@ export type Asker = "prepare" | "run" | "task";
 type Answers = Readonly<Record<string, JsonText>>;
 
 /** The answers of a call that is repeated until nothing is left to ask (patterns MRTR), each with whoever asked. */
-export type Rounds = { readonly [A in Asker]: Answers };
+export type Rounds = { readonly [A in Asker]: Answers } & {
+  /** The task that asked in the round before. */
+  readonly taskId: string | null;
+};
 
 /**
  * This round's answers, and those of earlier ones that `requestState` brings back. Answers count without it too: it
@@ -25,7 +28,7 @@ export type Rounds = { readonly [A in Asker]: Answers };
  */
 export async function openRounds(call: Call, params: CallToolParams): Promise<Rounds> {
   const given = toAnswers(params.inputResponses ?? {});
-  if (params.requestState === undefined) return { prepare: given, run: given, task: given };
+  if (params.requestState === undefined) return { prepare: given, run: given, task: given, taskId: null };
   const state = await call.deps.sealer.open(PURPOSE, params.requestState, boundTo(call));
   if (state === null || state["digest"] !== (await digestOf(call, params))) {
     throw new TaskError(
@@ -38,7 +41,13 @@ export async function openRounds(call: Call, params: CallToolParams): Promise<Ro
     const earlier = answersIn(state[asker]);
     return state["asker"] === asker ? { ...given, ...earlier } : earlier;
   };
-  return { prepare: of("prepare"), run: of("run"), task: of("task") };
+  const { taskId } = state;
+  return {
+    prepare: of("prepare"),
+    run: of("run"),
+    task: of("task"),
+    taskId: typeof taskId === "string" ? taskId : null,
+  };
 }
 
 /** The state the client brings back: only for this caller, this call and this hour (MRTR §Server Requirements). */

@@ -1,7 +1,8 @@
 import type { JsonObject, JsonText } from "../../task/json";
+import { readParams } from "../schemas";
 import type { Call } from "./call";
 import { toResult } from "./results";
-import { readParams, TaskParams, UpdateTaskParams } from "./schemas";
+import { TaskParams, UpdateTaskParams } from "./schemas";
 import { requireTasks } from "./tasks-extension";
 import { toGetTaskResult } from "./view";
 

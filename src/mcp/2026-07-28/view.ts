@@ -1,8 +1,10 @@
-import { INTERNAL_ERROR, INVALID_PARAMS, type RequestId } from "../../json-rpc";
+import { INVALID_PARAMS, type RequestId } from "../../json-rpc";
 import type { TaskSnapshot } from "../../service/task-store";
 import { notFound } from "../../task/errors";
 import type { JsonObject, JsonText } from "../../task/json";
-import type { InputRequest, Outcome, Progress, RpcError } from "../../task/task";
+import type { InputRequest, RpcError } from "../../task/task";
+import { errorOf } from "../outcome";
+import { progressText } from "../progress-text";
 import { subscriptionMeta, toResult, withMember } from "./results";
 
 type TaskStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
@@ -51,21 +53,6 @@ export const toInputRequests = (
   // fromEntries also keeps a key named `__proto__`.
   Object.fromEntries(questions.map(({ key, request: { method, params } }) => [key, { method, params }]));
 
-/** The JSON-RPC error that a settled task ended in; null when it ended otherwise. */
-export function errorOf(outcome: Outcome): RpcError | null {
-  switch (outcome.kind) {
-    case "error":
-      return outcome.error;
-    case "rejected":
-      return { code: INTERNAL_ERROR, message: outcome.reason };
-    case "expired":
-      return { code: INVALID_PARAMS, message: notFound().message };
-    case "result":
-    case "cancelled":
-      return null;
-  }
-}
-
 function toTask(task: TaskSnapshot): Task {
   const statusMessage = statusMessageOf(task);
   return {
@@ -105,13 +92,6 @@ function statusMessageOf({ stage, statusMessage, progress }: TaskSnapshot): stri
   if (statusMessage !== null) return statusMessage;
   if (stage.phase === "settled") return errorOf(stage.outcome)?.message;
   return progress === null ? undefined : progressText(progress);
-}
-
-function progressText({ message, progress, total }: Progress): string | undefined {
-  const known = progress !== undefined && total !== undefined && total > 0;
-  const share = known ? `${Math.floor(Math.min(1, Math.max(0, progress / total)) * 100)}%` : undefined;
-  if (message !== undefined) return share === undefined ? message : `${message} (${share})`;
-  return share ?? (progress === undefined ? undefined : `Progress: ${progress}`);
 }
 
 function withOutcome(facts: JsonText, { stage }: TaskSnapshot): JsonText {

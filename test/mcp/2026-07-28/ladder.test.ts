@@ -210,8 +210,8 @@ describe("server/discover", () => {
 
 describe("tools/list", () => {
   it("gives the deployment's order on one page, with caching hints (golden)", async () => {
-    const { result } = await raw("tools/list", whole());
-    expect(result).toMatchObject({ resultType: "complete", ttlMs: 300_000, cacheScope: "public" });
+    const { result } = await raw("tools/list", whole(withTasks));
+    expect(result).toMatchObject({ resultType: "complete", ttlMs: 300_000, cacheScope: "private" });
     expect(result).not.toHaveProperty("nextCursor");
     expect(result.tools.map((tool: Wire) => tool.name)).toEqual(["greet", "sampler", "must"]);
     expect(result.tools[0]).toEqual({ name: "greet", description: "Greets.", inputSchema: greet.input });
@@ -239,7 +239,7 @@ describe("tools/list", () => {
       task: "optional",
       run: () => [1],
     });
-    const { result } = await (await serve([tool])).call("tools/list");
+    const { result } = await (await serve([tool])).call("tools/list", {}, { capabilities: withTasks });
     expect(result.tools).toEqual([
       {
         name: "t",
@@ -250,5 +250,21 @@ describe("tools/list", () => {
         annotations: { readOnlyHint: true },
       },
     ]);
+  });
+
+  it("adds the helper tools where the request does not declare tasks; a list of tasks only for who has one", async () => {
+    const helpers = ["task_result", "task_answer", "task_cancel"];
+    const owned = await serve([greet], { owners: ["token"] });
+    const names = async (from: Served, options: object): Promise<string[]> =>
+      (await from.call("tools/list", {}, options)).result.tools.map((tool: Wire) => tool.name);
+    expect(await names(served, {})).toEqual(["greet", "sampler", "must", ...helpers]);
+    expect(await names(owned, { token: "token" })).toEqual(["greet", ...helpers, "task_list"]);
+    expect(await names(owned, { token: "token", capabilities: withTasks })).toEqual(["greet"]);
+  });
+
+  it("depends on the client, so no cache may show it to another", async () => {
+    for (const capabilities of [{}, withTasks]) {
+      expect((await served.call("tools/list", {}, { capabilities })).result.cacheScope).toBe("private");
+    }
   });
 });

@@ -330,7 +330,9 @@ describe("subscriptions/listen", () => {
         deps,
       };
       const conversation = await listen(call);
-      const ended = conversation.run({ signal: new AbortController().signal, notify: async () => {} });
+      const nobody = async () => {};
+      const signal = new AbortController().signal;
+      const ended = conversation.run({ signal, streams: true, notify: nobody, request: nobody, prime: () => {} });
       const first = await Promise.race([ended, vi.advanceTimersByTimeAsync(3_999).then(() => "open")]);
       expect(first).toBe("open");
       await vi.advanceTimersByTimeAsync(1);

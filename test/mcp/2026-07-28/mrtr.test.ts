@@ -239,9 +239,25 @@ describe("a tool that asks before its task exists", () => {
   });
 
   it("has what was prepared also in a plain call", async () => {
-    const served = await serve([prepared]);
+    const served = await serve([defineTool({ ...prepared, input: { type: "object" }, task: "forbidden" })]);
     const { result } = await prep(served, { inputResponses: { name: accept({ name: "Ada" }) } }, { capabilities });
     expect(JSON.parse(result.content[0].text)).toEqual(accept({ name: "Ada" }));
+  });
+
+  it("behind a held call: an answer without a state is the call's, and not also the task's", async () => {
+    const served = await serve([prepared]);
+    const first = (await prep(served, { inputResponses: { name: accept({ name: "Ada" }) } }, { capabilities })).result;
+    expect(first).toMatchObject({ resultType: "input_required", inputRequests: { name: {} } });
+    const { requestState } = first;
+    const inputResponses = { name: accept({ name: "Bob" }) };
+    const done = (await prep(served, { inputResponses, requestState }, { capabilities })).result;
+    expect(JSON.parse(done.content[0].text)).toEqual([accept({ name: "Ada" }), accept({ name: "Bob" })]);
+  });
+
+  it("is refused where nobody can answer: there is no task yet whose question a helper could show", async () => {
+    const response = await (await serve([prepared])).send("tools/call", { name: "prepared" });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { code: -32021 } });
   });
 
   it("behind a held call: the call's answer is not the task's, though both have one key", async () => {

@@ -1,0 +1,54 @@
+import type { Exchange } from "../../json-rpc";
+import type { Rank } from "../../service/carrier";
+import type { TaskSnapshot } from "../../service/task-store";
+import type { Phase } from "../../task/task";
+import { reportProgress, speakTo } from "../report";
+import type { Caller } from "./call";
+import { askClient, mayAsk, relatedTask } from "./questions";
+
+export type CarryOptions = {
+  readonly rank: Rank;
+  readonly signal: AbortSignal;
+  readonly onPhase?: (phase: Phase) => void;
+};
+
+/**
+ * Stays with a task on a stream, and sends its questions and progress there while this is the stream that carries them.
+ * The task as it ended, or null once it asks what this client cannot be asked: another stream may carry that.
+ */
+export async function carryTask(
+  caller: Caller,
+  exchange: Exchange,
+  id: string,
+  { rank, signal, onPhase }: CarryOptions,
+): Promise<TaskSnapshot | null> {
+  const { deps, principal } = caller;
+  const { client, progress, stage } = await deps.tasks.get(principal, id);
+  // The token of the call that made the task holds for all of its life, in the session that gave it. No value is told twice.
+  const token = client.session?.key === caller.session.key ? client.progressToken : undefined;
+  const told = { after: progress?.progress, meta: relatedTask(id) };
+  const onProgress = reportProgress(speakTo(exchange), token, told);
+  const leaving = new AbortController();
+  let carries = false;
+  let { phase } = stage;
+  try {
+    return await deps.tasks.settle(principal, id, {
+      signal: AbortSignal.any([signal, leaving.signal]),
+      restAt: "settled",
+      deliver: rank,
+      onDeliver(questions) {
+        carries = true;
+        if (mayAsk(caller, questions)) void askClient(caller, exchange, { task: id }, questions);
+        else leaving.abort();
+      },
+      onEvent(entry) {
+        if (carries && entry.progress) onProgress(entry.progress);
+        if (entry.phase !== phase) onPhase?.(entry.phase);
+        phase = entry.phase;
+      },
+    });
+  } catch (thrown) {
+    if (signal.aborted || !leaving.signal.aborted) throw thrown;
+    return null;
+  }
+}

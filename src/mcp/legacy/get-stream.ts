@@ -1,0 +1,52 @@
+import type { Context } from "hono";
+import { INVALID_REQUEST, JsonRpcError } from "../../json-rpc";
+import { openStream, respond, type RespondOptions } from "../../respond";
+import type { Caller } from "./call";
+import { openOutlet, type Outlet } from "./outlet";
+import { openResumable } from "./resume";
+import { tellTasks } from "./task-news";
+
+/** Either the session's own stream, or one that broke and is gone on with (2025-11-25 transports §Resumability). */
+export async function openGetStream(c: Context, caller: Caller, explain: RespondOptions["explain"]): Promise<Response> {
+  const { resume } = caller.revision;
+  const lastEventId = c.req.header("last-event-id") ?? null;
+  const broken = lastEventId === null ? null : await openResumable(caller, lastEventId);
+  if (broken && resume) {
+    // What stops a client that was answered with an error, takes that for no answer, and comes back for one.
+    if (broken.ended)
+      throw new JsonRpcError(405, INVALID_REQUEST, "This stream has ended.", { headers: { Allow: "GET, POST" } });
+    const conversation = { ...resume(caller, broken.resumable), stream: "at_once" } as const;
+    const accepts = { json: false, eventStream: true };
+    return respond(c, broken.resumable.request, async () => conversation, { accepts, explain });
+  }
+  return openStream(
+    c,
+    async (exchange) => {
+      const ending = new AbortController();
+      const signal = AbortSignal.any([exchange.signal, ending.signal]);
+      try {
+        const outlet = await openOutlet(caller, exchange, lastEventId);
+        const news = [tellTasks(caller, exchange, outlet, signal), tellToolList(caller, outlet, signal)];
+        await Promise.all([...news, over(signal)]);
+      } finally {
+        // One source may have failed while another still runs.
+        ending.abort();
+      }
+    },
+    explain,
+  );
+}
+
+async function tellToolList({ deps }: Caller, outlet: Outlet, signal: AbortSignal): Promise<void> {
+  if (!deps.toolListChanges) return;
+  for await (const _ of deps.toolListChanges(signal)) {
+    if (signal.aborted) return;
+    await outlet.tell("notifications/tools/list_changed", {});
+  }
+}
+
+const over = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });

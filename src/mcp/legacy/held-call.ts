@@ -1,0 +1,77 @@
+import type { Conversation, Exchange } from "../../json-rpc";
+import { holdTask, type HoldOptions } from "../../service/bridge";
+import type { TaskSnapshot } from "../../service/task-store";
+import type { JsonText } from "../../task/json";
+import type { ClientFacts } from "../../task/task";
+import { toHandle } from "../handle-text";
+import { idempotencyKeyOf } from "../idempotency";
+import { reportProgress, speakTo } from "../report";
+import { audit } from "./audit";
+import { clientFacts, type Caller } from "./call";
+import { toEndedTask, toResultText } from "./ended";
+import { inRequest, type ToolCall } from "./in-request";
+import { askClient, mayAsk } from "./questions";
+import { primeStream, type Resumable } from "./resume";
+
+/** A client without tasks waits for one (design decision 14). Its leaving changes nothing about the work. */
+export function callHeld(toolCall: ToolCall): Conversation {
+  const { call, params, tool } = toolCall;
+  const begin = async (exchange: Exchange, prepared?: unknown): Promise<JsonText> => {
+    const { id } = await startTask(toolCall, prepared, { ...clientFacts(call), bridged: true });
+    const progressToken = params._meta?.progressToken;
+    return hold(call, exchange, { request: call.id, task: id, of: "call", progressToken });
+  };
+  const run = (exchange: Exchange): Promise<JsonText> =>
+    tool.tool.prepare ? inRequest(toolCall, exchange, ({ prepared }) => begin(exchange, prepared)) : begin(exchange);
+  return { stream: "when_slow", run };
+}
+
+export async function startTask(
+  { call, params, tool }: ToolCall,
+  prepared: unknown,
+  client: ClientFacts,
+  ttlMs?: number | null,
+): Promise<TaskSnapshot> {
+  const idempotencyKey = idempotencyKeyOf(call.headers, params._meta);
+  const { task, existing } = await call.deps.tasks.start({
+    principal: call.principal,
+    tool,
+    arguments: params.arguments ?? {},
+    prepared,
+    client,
+    origin: `mcp/${call.revision.version}`,
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    ...(ttlMs === undefined ? {} : { ttlMs }),
+  });
+  audit(call, existing ? "A task was found again by its key." : "A task was created.", task.id);
+  return task;
+}
+
+/** The task's result if it comes soon, else what the model can do about it. */
+export async function hold(caller: Caller, exchange: Exchange, resumable: Resumable): Promise<JsonText> {
+  const { deps, principal, revision } = caller;
+  await primeStream(caller, exchange, resumable);
+  const { task } = await holdTask(deps.tasks, principal, resumable.task, {
+    waitMs: deps.config.inlineWaitMs,
+    signal: exchange.signal,
+    onProgress: reportProgress(speakTo(exchange), resumable.progressToken),
+    ...(exchange.streams ? { restAt: "settled", ...asking(caller, exchange, resumable.task) } : { restAt: "input" }),
+  });
+  return task.stage.phase === "settled"
+    ? toEndedTask(revision, task.stage.outcome)
+    : toResultText(revision, toHandle(task, deps.registry.get(task.tool)));
+}
+
+/** The task's questions go out on this stream, as long as the client may be asked all of them. */
+export const asking = (
+  caller: Caller,
+  exchange: Exchange,
+  task: string,
+): Required<Pick<HoldOptions, "deliver" | "onDeliver">> => ({
+  deliver: 2,
+  onDeliver(questions) {
+    if (!mayAsk(caller, questions)) return false;
+    void askClient(caller, exchange, { task }, questions);
+    return true;
+  },
+});

@@ -1,0 +1,95 @@
+import type { Exchange } from "../../json-rpc";
+import { callInline, prepareCall, type InlineRequest } from "../../service/call-inline";
+import type { JsonObject, JsonText } from "../../task/json";
+import type { LogLevel } from "../../tool/context";
+import type { RegisteredTool } from "../../tool/registry";
+import { isAtLeast, reportProgress, speakTo, toLogParams, type Say } from "../report";
+import { clientFacts, type Call } from "./call";
+import { CallLine } from "./call-line";
+import { toEnded } from "./ended";
+import type { CallToolParams } from "./schemas";
+
+/** A call that may go ahead. */
+export type ToolCall = {
+  readonly call: Call;
+  readonly params: CallToolParams;
+  readonly tool: RegisteredTool;
+};
+
+/**
+ * What runs within the request: the tool's `prepare`, then whatever comes after it. The client is asked on the stream of
+ * the call, and what asked is run again with the answers.
+ */
+export async function inRequest(
+  toolCall: ToolCall,
+  exchange: Exchange,
+  next: (request: InlineRequest, line: CallLine) => Promise<JsonText>,
+): Promise<JsonText> {
+  const { call } = toolCall;
+  const line = new CallLine(call, exchange);
+  const log = logTo(call, speakTo(exchange), toolCall.tool.tool.name);
+  try {
+    const request = inlineRequest(toolCall, exchange, line.signal, log.write);
+    const prepared = await line.through((answers) => prepareCall({ ...request, answers }));
+    return prepared.kind === "prepared"
+      ? await next({ ...request, prepared: prepared.prepared }, line)
+      : toEnded(call.revision, prepared);
+  } finally {
+    line.close();
+    await log.written();
+  }
+}
+
+/** A plain call of a tool that is never a task. */
+export const callPlainly = (toolCall: ToolCall, exchange: Exchange): Promise<JsonText> =>
+  inRequest(toolCall, exchange, async (request, line) =>
+    toEnded(toolCall.call.revision, await line.through((answers) => callInline({ ...request, answers }))),
+  );
+
+function inlineRequest(
+  { call, params, tool }: ToolCall,
+  exchange: Exchange,
+  signal: AbortSignal,
+  tellClient: NonNullable<InlineRequest["onLog"]>,
+): InlineRequest {
+  const { config, clock, fetch, log } = call.deps;
+  const { name } = tool.tool;
+  return {
+    tool,
+    arguments: params.arguments ?? {},
+    client: clientFacts(call),
+    answers: {},
+    limits: config.limits,
+    clock,
+    fetch,
+    signal,
+    onProgress: reportProgress(speakTo(exchange), params._meta?.progressToken),
+    onLog(level, message, data) {
+      log?.({ ...data, level, message, tool: name });
+      tellClient(level, message, data);
+    },
+    onFault(fault) {
+      const error = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
+      log?.({ level: "error", message: "The tool failed.", tool: name, error });
+    },
+  };
+}
+
+/** The session is asked for its level when there is something to tell, and not before. */
+function logTo({ deps, session }: Call, say: Say, tool: string) {
+  let least: Promise<LogLevel> | undefined;
+  let written = Promise.resolve();
+  return {
+    write(level: LogLevel, message: string, data?: JsonObject): void {
+      least ??= deps.sessions.logLevel(session).then((set) => set ?? "info");
+      written = least.then(
+        (set) => {
+          if (isAtLeast(level, set)) say("notifications/message", toLogParams(tool, level, message, data));
+        },
+        // A line that is lost is no reason to fail the call.
+        () => {},
+      );
+    },
+    written: () => written,
+  };
+}

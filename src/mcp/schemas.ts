@@ -1,0 +1,53 @@
+import * as z from "zod";
+import { TaskError } from "../task/errors";
+import { isObject, type JsonObject } from "../task/json";
+import type { LogLevel } from "../tool/context";
+
+// What the revisions' schemas are made of. They are loose: a peer may send more than we know.
+
+export const IDEMPOTENCY_KEY = "dev.holdfast/idempotencyKey";
+
+/** RFC 5424, least urgent first (logging §Log Levels). */
+export const LOG_LEVELS = [
+  "debug",
+  "info",
+  "notice",
+  "warning",
+  "error",
+  "critical",
+  "alert",
+  "emergency",
+] as const satisfies readonly LogLevel[];
+
+// A guard and not `z.record`: zod's objects lose a key named `__proto__`, and these are the caller's own data.
+export const jsonObject = z.custom<JsonObject>(isObject, "must be an object");
+export const text = z.string("must be a string");
+export const logLevel = z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`);
+export const progressToken = z.union([z.string(), z.int()], "must be a string or an integer");
+
+/** What of a request its schema looks at. */
+export type RawParams = {
+  readonly params: JsonObject;
+  /** The body holds a number that JavaScript cannot represent: what was parsed is not what was sent. */
+  readonly unsafeNumbers: boolean;
+};
+
+/** The params in the shape the method wants. Whatever else they carry is ignored. */
+export function readParams<S extends z.ZodType>({ params, unsafeNumbers }: RawParams, schema: S): z.output<S> {
+  if (unsafeNumbers) {
+    throw new TaskError(
+      "invalid",
+      "The request holds a number that cannot be kept exactly; send integers beyond 2^53 - 1 as strings.",
+    );
+  }
+  const parsed = schema.safeParse(params);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new TaskError(
+    "invalid",
+    issue ? `params${pathText(issue.path)} ${issue.message}.` : "The params do not fit the method.",
+  );
+}
+
+const pathText = (path: readonly PropertyKey[]): string =>
+  path.map((key) => (typeof key === "string" && /^\w+$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`)).join("");

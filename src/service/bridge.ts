@@ -1,0 +1,71 @@
+import type { Progress } from "../task/task";
+import type { Rank } from "./carrier";
+import type { Principal } from "./principal";
+import type { TaskService } from "./task-service";
+import type { OpenQuestion, TaskSnapshot } from "./task-store";
+
+export type HoldOptions = {
+  /** The longest the caller waits; 0 only looks. */
+  readonly waitMs: number;
+  /** Aborts when the caller has left: the task is not touched by that. */
+  readonly signal: AbortSignal;
+  /** With `deliver` only while this caller is the one that carries. */
+  readonly onProgress?: (progress: Progress) => void;
+  /** Offers to ask the task's questions on the caller's own stream; goes with `restAt: "settled"`. */
+  readonly deliver?: Rank;
+  /** This caller carries: what is open at first (perhaps nothing), then what is newly asked. False ends the hold: the caller cannot ask one of these. */
+  readonly onDeliver?: (questions: readonly OpenQuestion[]) => boolean;
+  /** `input`: the hold ends when the task asks something. */
+  readonly restAt: "input" | "settled";
+};
+
+export type Held =
+  | { readonly kind: "settled"; readonly task: TaskSnapshot }
+  /** It asks what the caller cannot, or will not, ask for it. */
+  | { readonly kind: "asking"; readonly task: TaskSnapshot }
+  /** The time is up, and the work goes on. */
+  | { readonly kind: "waiting"; readonly task: TaskSnapshot };
+
+/**
+ * Holds a call of a client without tasks open on the task behind it (design decision 14). Such a task is started with
+ * `bridged` in its client facts. Throws `not_found`; rejects with the signal's reason.
+ */
+export async function holdTask(
+  tasks: TaskService,
+  principal: Principal,
+  id: string,
+  options: HoldOptions,
+): Promise<Held> {
+  const { waitMs, signal, onProgress, deliver, onDeliver, restAt } = options;
+  if (waitMs <= 0) return heldAt(await tasks.get(principal, id), restAt);
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(), waitMs);
+  let carries = deliver === undefined;
+  let refused = false;
+  try {
+    const task = await tasks.settle(principal, id, {
+      signal: AbortSignal.any([signal, over.signal]),
+      restAt,
+      onEvent: ({ progress }) => carries && progress && onProgress?.(progress),
+      ...(deliver === undefined ? {} : { deliver }),
+      onDeliver(questions) {
+        carries = true;
+        if (onDeliver?.(questions) !== false) return;
+        refused = true;
+        over.abort();
+      },
+    });
+    return heldAt(task, restAt);
+  } catch (thrown) {
+    if (signal.aborted || !over.signal.aborted) throw thrown;
+  } finally {
+    clearTimeout(timer);
+  }
+  return heldAt(await tasks.get(principal, id), refused ? "input" : restAt);
+}
+
+function heldAt(task: TaskSnapshot, restAt: HoldOptions["restAt"]): Held {
+  const { phase } = task.stage;
+  if (phase === "settled") return { kind: "settled", task };
+  return { kind: restAt === "input" && phase === "input_required" ? "asking" : "waiting", task };
+}

@@ -1,0 +1,23 @@
+import { MemorySessions } from "../../src/service/memory-sessions";
+import { MemoryTaskStore } from "../../src/service/memory-task-store";
+import { registry } from "../stores/tools";
+import { limits, movableClock } from "../support/memory";
+import { describeSessions } from "./contract";
+
+describeSessions("memory sessions", () => {
+  const { now, advance } = movableClock();
+  const sessions = new MemorySessions(now);
+  const fetch = () => Promise.reject(new Error("The tools of the store tests fetch nothing."));
+  const asking: MemorySessions["asking"] = (session, task) => sessions.asking(session, task);
+  const store = new MemoryTaskStore({ registry, clock: now, limits, fetch, log: () => {}, asking });
+  return {
+    sessions,
+    store,
+    now,
+    expire: async (session) => {
+      advance(session.expiresAt - now());
+      // Memory is cleared by whoever looks next.
+      await sessions.logLevel(session);
+    },
+  };
+});
