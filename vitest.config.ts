@@ -5,17 +5,25 @@ const inWorkerd = "test/**/*.workers.test.ts";
 const ofStorage = "test/{stores,durable-objects,sessions}/**/*.workers.test.ts";
 const withForeignClients = "test/clients/**/*.test.ts";
 
+/** Machines are shared and slow at times; a test waits for conditions, and this only ends one that waits in vain. */
+const PATIENCE_MS = 30_000;
+
 export default defineConfig({
   test: {
     projects: [
       // Pure code and whole requests through the app, in plain Node: most tests.
       {
-        test: { name: "node", include: ["test/**/*.test.ts"], exclude: [inWorkerd, withForeignClients] },
+        test: {
+          name: "node",
+          testTimeout: PATIENCE_MS,
+          include: ["test/**/*.test.ts"],
+          exclude: [inWorkerd, withForeignClients],
+        },
       },
       // What needs the runtime: objects, alarms, evictions, the cron. Storage is fresh for each file, not for each test.
       {
         plugins: [cloudflareTest({ wrangler: { configPath: "./wrangler.toml", environment: "conformance" } })],
-        test: { name: "workers", include: [inWorkerd], exclude: [ofStorage] },
+        test: { name: "workers", testTimeout: PATIENCE_MS, include: [inWorkerd], exclude: [ofStorage] },
       },
       // The objects by themselves, with the tools, limits and clock that each test gives them.
       {
@@ -25,7 +33,7 @@ export default defineConfig({
             wrangler: { configPath: "./wrangler.toml", environment: "conformance" },
           }),
         ],
-        test: { name: "objects", include: [ofStorage] },
+        test: { name: "objects", testTimeout: PATIENCE_MS, include: [ofStorage] },
       },
       // Clients we did not write, against a local server. One file at a time: each starts a server of its own.
       {

@@ -6,6 +6,7 @@ import type {
   Created,
   IdempotencyKey,
   OwnerFeedMessage,
+  Polled,
   ReadOptions,
   SweepReport,
   TaskFeedMessage,
@@ -21,9 +22,10 @@ import type {
 import { TaskError } from "../src/task/errors";
 import type { TaskDraft } from "../src/task/task";
 import { decodeTaskId, mintTaskId } from "../src/task-id";
+import type { OwnerIndex } from "./owner-index";
 import { attach, ownerFeed, taskFeed } from "./feed";
-import { AFTER_HEADER, DELIVER_HEADER, OWNER_HEADER, type FeedWish } from "./feed-socket";
-import { DIRECTORY_SHARDS, ownerIndexName } from "./names";
+import { AFTER_HEADER, DELIVER_HEADER, OWNER_HEADER, STREAMS_HEADER, type FeedWish } from "./feed-socket";
+import { addressName, DIRECTORY_SHARDS, ownerIndexName } from "./names";
 import { calling, callingOnce } from "./object-call";
 import { directoryStub, indexOf, indexStub, taskStub, type StorageBindings, type TaskCreated } from "./rpc";
 import { sweep } from "./sweep";
@@ -66,7 +68,7 @@ class DurableTaskStore implements TaskStore {
       const reserved = await calling(() =>
         indexOf(this.#objects, draft).reserve(this.#reservation(draft, key), this.#clock()),
       );
-      if (reserved.kind === "conflict" || reserved.kind === "limit") return reserved;
+      if (reserved.kind !== "reserved" && reserved.kind !== "existing") return reserved;
       if (reserved.kind === "reserved" || !reserved.confirmed) {
         const made = await this.#make({ ...draft, id: reserved.id }, reserved.deadline);
         if (made.kind === "created") return made;
@@ -86,6 +88,16 @@ class DurableTaskStore implements TaskStore {
     return calling(() => this.#task(id).read(owner, options));
   }
 
+  async poll({ id, owner }: TaskRef): Promise<Polled | null> {
+    if (!this.recognises(id)) return null;
+    return calling(() => this.#task(id).poll(owner));
+  }
+
+  async admit(address: string): Promise<number | null> {
+    const counter = this.#objects.OWNERS.getByName(addressName(address)) as unknown as Pick<OwnerIndex, "admit">;
+    return calling(() => counter.admit(this.#limits.createsPerMinute, this.#clock()));
+  }
+
   async tell({ id, owner }: TaskRef, command: Command): Promise<Told | null> {
     if (!this.recognises(id)) return null;
     // Repeating it would do no harm, but would report what the first try changed as unchanged.
@@ -96,14 +108,22 @@ class DurableTaskStore implements TaskStore {
     if (!this.recognises(id)) return null;
     const { after, deliver = 0, signal } = options;
     const open = (from: number | undefined) =>
-      attach<TaskFeedMessage>(this.#task(id), feedHeaders({ owner, after: from, deliver }), signal);
+      attach<TaskFeedMessage>(
+        this.#task(id),
+        feedHeaders({ owner, after: from, deliver }, this.#limits.maxStreamsPerOwner),
+        signal,
+      );
     const first = await calling(() => open(after));
     return first && taskFeed(first, open, after, signal);
   }
 
   listen(namespace: string, owner: string, signal: AbortSignal): AsyncIterable<OwnerFeedMessage> {
     const name = ownerIndexName(namespace, owner, "");
-    return ownerFeed(() => attach<OwnerFeedMessage>(indexStub(this.#objects, name), {}, signal), signal);
+    const streams = String(this.#limits.maxStreamsPerOwner);
+    return ownerFeed(
+      () => attach<OwnerFeedMessage>(indexStub(this.#objects, name), { [STREAMS_HEADER]: streams }, signal),
+      signal,
+    );
   }
 
   async list(query: TaskListQuery): Promise<TaskListPage> {
@@ -139,8 +159,10 @@ class DurableTaskStore implements TaskStore {
 
   #reservation(draft: TaskDraft, idempotency: IdempotencyKey | null): Reservation {
     const { id, tool, contextId, origin, createdAt } = draft;
-    const { reservationMs, maxTasksPerOwner, maxLiveTasksPerOwner } = this.#limits;
-    const caps = { maxStored: maxTasksPerOwner, maxLive: maxLiveTasksPerOwner };
+    const { reservationMs, maxTasksPerOwner, maxLiveTasksPerOwner, createsPerMinute } = this.#limits;
+    // Anonymous rows lie together by chance: their rate is counted by address, before this.
+    const maxPerMinute = draft.owner === null ? Number.MAX_SAFE_INTEGER : createsPerMinute;
+    const caps = { maxStored: maxTasksPerOwner, maxLive: maxLiveTasksPerOwner, maxPerMinute };
     return { id, tool, contextId, origin, createdAt, deadline: this.#clock() + reservationMs, idempotency, ...caps };
   }
 
@@ -184,11 +206,11 @@ class DurableTaskStore implements TaskStore {
 }
 
 /** Header values are Latin-1, owners are any text. */
-function feedHeaders({ owner, after, deliver }: FeedWish): Readonly<Record<string, string>> {
+function feedHeaders({ owner, after, deliver }: FeedWish, streams: number): Readonly<Record<string, string>> {
   const escaped = JSON.stringify(owner).replace(
     /[^\x20-\x7e]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
   const from: Readonly<Record<string, string>> = after === undefined ? {} : { [AFTER_HEADER]: String(after) };
-  return { [OWNER_HEADER]: escaped, [DELIVER_HEADER]: String(deliver), ...from };
+  return { [OWNER_HEADER]: escaped, [DELIVER_HEADER]: String(deliver), [STREAMS_HEADER]: String(streams), ...from };
 }

@@ -39,14 +39,20 @@ export function openFeed(ctx: DurableObjectState): { readonly socket: WebSocket;
   return { socket: server, response: new Response(null, { status: 101, webSocket: client }) };
 }
 
+/** How many feeds of one object the asker allows. */
+export const STREAMS_HEADER = "x-holdfast-streams";
+
+/** Whether as many feeds are open as there may be. */
+export const isFull = (ctx: DurableObjectState, request: Request): boolean =>
+  openSockets(ctx).length >= Number(request.headers.get(STREAMS_HEADER) ?? Infinity);
+
 export const isUpgrade = (request: Request): boolean => request.headers.get("upgrade") === "websocket";
 
 /** The feeds that are open; one whose reader is leaving does not count. */
-export const openEnds = (ctx: DurableObjectState): readonly FeedEnd[] =>
-  ctx
-    .getWebSockets()
-    .filter(({ readyState }) => readyState === WebSocket.OPEN)
-    .map(feedEnd);
+export const openEnds = (ctx: DurableObjectState): readonly FeedEnd[] => openSockets(ctx).map(feedEnd);
+
+const openSockets = (ctx: DurableObjectState): WebSocket[] =>
+  ctx.getWebSockets().filter(({ readyState }) => readyState === WebSocket.OPEN);
 
 /** A watcher whose state lies with its socket, where hibernation keeps it. */
 export function feedEnd(socket: WebSocket): FeedEnd {

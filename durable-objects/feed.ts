@@ -1,3 +1,4 @@
+import { TaskError } from "../src/task/errors";
 import { Channel } from "../src/service/channel";
 import type { TaskFeedMessage } from "../src/service/task-store";
 import { FEED_ENDED } from "./feed-socket";
@@ -23,6 +24,10 @@ export async function attach<M>(
 ): Promise<Attached<M> | null> {
   const response = await stub.fetch(FEED_URL, { headers: { ...headers, Upgrade: "websocket" } });
   if (response.status === 404) return null;
+  if (response.status === 429) {
+    const limit = "MAX_STREAMS_PER_OWNER";
+    throw new TaskError("limit_reached", `${limit} streams are open; close one first.`, { limit, retryAfterMs: 5_000 });
+  }
   const socket = response.webSocket;
   if (!socket) throw new Error(`The object answered ${response.status} where a feed was asked for.`);
   return receive(socket, signal);
@@ -101,7 +106,9 @@ async function* overSockets<M>(
     try {
       attached = await open();
       if (!attached) return yield null;
-    } catch {
+    } catch (error) {
+      // Refused at once and not lost: the caller must hear of it.
+      if (losses === 0 && error instanceof TaskError) throw error;
       losses += 1;
       await pause(delayAfter(losses), signal);
     }

@@ -6,9 +6,13 @@ import { Schema } from "./schema";
 /** How long a row that could not be examined, or that was set going again, is left alone. */
 const SECOND_LOOK_MS = 60_000;
 
+const MINUTE_MS = 60_000;
+
+const minuteOf = (now: number): number => Math.floor(now / MINUTE_MS);
+
 type Row = { id: string; phase: string; version: number; deadline: number };
 type KeyRow = { id: string; version: number; deadline: number; digest: string; expires_at: number | null };
-type Tally = { stored: number; live: number; told: number | null };
+type Tally = { stored: number; live: number; told: number | null; minute: number; created: number };
 type ListRow = {
   id: string;
   created_at: number;
@@ -41,7 +45,7 @@ export class IndexRows {
 
   /** Null when the reservation may be made. */
   answer(wanted: Reservation, now: number): Reserved | null {
-    const { idempotency, maxStored, maxLive } = wanted;
+    const { idempotency, maxStored, maxLive, maxPerMinute } = wanted;
     const same = this.#row(wanted.id);
     if (same) return { kind: "reserved", id: same.id, deadline: same.deadline };
     const holder = idempotency && this.#query<KeyRow>("byKey", wanted.tool, idempotency.key)[0];
@@ -49,20 +53,23 @@ export class IndexRows {
       if (holder.digest !== idempotency.digest) return { kind: "conflict" };
       return { kind: "existing", id: holder.id, deadline: holder.deadline, confirmed: holder.version > 0 };
     }
-    const { stored, live } = this.#tally();
+    const { stored, live, minute, created } = this.#tally();
     if (stored >= maxStored) return { kind: "limit", limit: "MAX_TASKS_PER_OWNER", value: maxStored };
     if (live >= maxLive) return { kind: "limit", limit: "MAX_LIVE_TASKS_PER_OWNER", value: maxLive };
+    if (minute === minuteOf(now) && created >= maxPerMinute) {
+      return { kind: "rate", value: maxPerMinute, retryAfterMs: (minute + 1) * MINUTE_MS - now };
+    }
     return null;
   }
 
   /** `due` is when the sweep shall ask what became of it. */
-  insert(wanted: Reservation, due: number): Reserved {
+  insert(wanted: Reservation, due: number, now: number): Reserved {
     const { id, createdAt, tool, contextId, origin, deadline, idempotency } = wanted;
     this.#schema.create();
     if (idempotency) this.#query("freeKey", tool, idempotency.key);
     const { key, digest } = idempotency ?? { key: null, digest: null };
     this.#query("insert", id, createdAt, tool, contextId, origin, createdAt, due, deadline, key, digest);
-    this.#query("count", 1, 1);
+    this.#query("countNew", minuteOf(now), minuteOf(now));
     return { kind: "reserved", id, deadline };
   }
 
@@ -157,7 +164,7 @@ export class IndexRows {
   }
 
   #tally(): Tally {
-    return this.#query<Tally>("tally")[0] ?? { stored: 0, live: 0, told: null };
+    return this.#query<Tally>("tally")[0] ?? { stored: 0, live: 0, told: null, minute: 0, created: 0 };
   }
 
   #query<T extends Record<string, SqlStorageValue>>(

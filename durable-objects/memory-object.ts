@@ -6,6 +6,7 @@ import type {
   Created,
   IdempotencyKey,
   OwnerFeedMessage,
+  Polled,
   ReadOptions,
   SweepReport,
   TaskFeedMessage,
@@ -50,6 +51,14 @@ export class MemoryObjectBase extends DurableObject<Bindings> {
 
   async read(ref: TaskRef, options?: ReadOptions): Promise<TaskSnapshot | null> {
     return this.#store.read(ref, options);
+  }
+
+  async poll(ref: TaskRef): Promise<Polled | null> {
+    return this.#store.poll(ref);
+  }
+
+  async admit(address: string): Promise<number | null> {
+    return this.#store.admit(address);
   }
 
   async tell(ref: TaskRef, command: Command): Promise<Told | null> {
@@ -102,6 +111,8 @@ export function memoryObjectStore(objects: Bindings): TaskStore {
     recognises: (id) => decodeTaskId(id) !== null,
     create: (draft, idempotency) => callingOnce(() => object().create(draft, idempotency)),
     read: (ref, options) => calling(() => object().read(ref, options)),
+    poll: (ref) => calling(() => object().poll(ref)),
+    admit: (address) => calling(() => object().admit(address)),
     tell: (ref, command) => callingOnce(() => object().tell(ref, command)),
     list: (query) => calling(() => object().list(query)),
     sweep: (budget) => callingOnce(() => object().sweep(budget)),

@@ -11,6 +11,9 @@ const ANONYMOUS_SHARDS = 16;
 export const ownerIndexName = (namespace: string, owner: Owner, id: string): string =>
   JSON.stringify(owner === null ? [namespace, null, hash(id) % ANONYMOUS_SHARDS] : [namespace, owner]);
 
+/** The object that counts what an anonymous caller's address begins. */
+export const addressName = (address: string): string => JSON.stringify(["address", address]);
+
 /** Which directory shard keeps the due time of an index object. */
 export const directoryShard = (ownerIndex: string): number => hash(ownerIndex) % DIRECTORY_SHARDS;
 

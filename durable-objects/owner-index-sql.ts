@@ -20,14 +20,18 @@ export const ownerIndexUpgrades = [
    CREATE INDEX task_age ON task (created_at, id);
    CREATE INDEX task_due ON task (due, id) WHERE due IS NOT NULL;
    CREATE UNIQUE INDEX task_key ON task (tool, key) WHERE key IS NOT NULL;
-   CREATE TABLE tally (one INTEGER PRIMARY KEY, stored INTEGER NOT NULL, live INTEGER NOT NULL, told INTEGER);
-   INSERT INTO tally (one, stored, live, told) VALUES (1, 0, 0, NULL);`,
+   CREATE TABLE tally (one INTEGER PRIMARY KEY, stored INTEGER NOT NULL, live INTEGER NOT NULL, told INTEGER,
+     minute INTEGER NOT NULL, created INTEGER NOT NULL);
+   INSERT INTO tally (one, stored, live, told, minute, created) VALUES (1, 0, 0, NULL, 0, 0);`,
 ] as const;
 
 export const ownerIndexSql = {
-  tally: `SELECT stored, live, told FROM tally WHERE one = 1`,
+  tally: `SELECT stored, live, told, minute, created FROM tally WHERE one = 1`,
   /** The counters move by these amounts. */
   count: `UPDATE tally SET stored = stored + ?, live = live + ? WHERE one = 1`,
+  /** One more, in this minute. */
+  countNew: `UPDATE tally SET stored = stored + 1, live = live + 1,
+             created = CASE WHEN minute = ? THEN created + 1 ELSE 1 END, minute = ? WHERE one = 1`,
   tell: `UPDATE tally SET told = ? WHERE one = 1`,
   byId: `SELECT id, phase, version, deadline FROM task WHERE id = ?`,
   byKey: `SELECT id, version, deadline, digest, expires_at FROM task WHERE tool = ? AND key = ?`,

@@ -1,8 +1,9 @@
 import { DurableObject } from "cloudflare:workers";
+import { MinuteCount } from "../src/service/minute-count";
 import type { Examined, Mirror, Reservation, Reserved, TaskIndex } from "../src/service/task-index";
 import type { OwnerFeedMessage, TaskListPage, TaskListQuery } from "../src/service/task-store";
 import type { Phase } from "../src/task/task";
-import { broadcast, isUpgrade, openFeed } from "./feed-socket";
+import { broadcast, isFull, isUpgrade, openFeed } from "./feed-socket";
 import { IndexRows } from "./index-rows";
 import { directoryShard } from "./names";
 import { directoryStub, type StorageBindings } from "./rpc";
@@ -19,6 +20,7 @@ type Promised = { readonly due: number; readonly told: Promise<void> };
 /** One owner's index in one namespace, or one of the anonymous shards: its rows, its line in the directory, its feed. */
 export class OwnerIndex extends DurableObject<StorageBindings> implements TaskIndex {
   readonly #rows = new IndexRows(this.ctx.storage);
+  readonly #admitted = new MinuteCount();
   /** What the directory is being told of rows that are not written yet: a sweep must not make it forget these. */
   readonly #promised = new Set<Promised>();
 
@@ -26,7 +28,7 @@ export class OwnerIndex extends DurableObject<StorageBindings> implements TaskIn
     const known = this.#rows.answer(wanted, now);
     if (known) return known;
     const due = wanted.deadline + CLOCK_SKEW_MS;
-    return this.#afterTelling(due, () => this.#rows.answer(wanted, now) ?? this.#rows.insert(wanted, due));
+    return this.#afterTelling(due, () => this.#rows.answer(wanted, now) ?? this.#rows.insert(wanted, due, now));
   }
 
   async release(id: string): Promise<void> {
@@ -80,9 +82,15 @@ export class OwnerIndex extends DurableObject<StorageBindings> implements TaskIn
     return result;
   }
 
+  /** For an object that stands for an anonymous caller's address: counted in memory, nothing is stored. */
+  async admit(most: number, now: number): Promise<number | null> {
+    return this.#admitted.take(now, most);
+  }
+
   /** The owner's feed: a WebSocket that hibernates, so that nobody is billed for listening. */
   override async fetch(request: Request): Promise<Response> {
     if (!isUpgrade(request)) return new Response(null, { status: 426 });
+    if (isFull(this.ctx, request)) return new Response(null, { status: 429 });
     const { socket, response } = openFeed(this.ctx);
     socket.send(JSON.stringify({ kind: "ready" } satisfies OwnerFeedMessage));
     return response;

@@ -1,7 +1,7 @@
 // What the objects offer each other and the store, as types: plain data in and out, expected outcomes as values.
 import type { Sessions } from "../src/service/sessions";
 import type { Examined, TaskIndex } from "../src/service/task-index";
-import type { Command, ReadOptions, TaskSnapshot, Told } from "../src/service/task-store";
+import type { Command, Polled, ReadOptions, TaskSnapshot, Told } from "../src/service/task-store";
 import type { Owner, TaskDraft } from "../src/task/task";
 import { directoryName, ownerIndexName } from "./names";
 
@@ -21,6 +21,7 @@ export interface TaskCalls {
   /** The first draft wins; a repeated create answers with what is stored. `late` from the deadline on. */
   create(draft: TaskDraft, deadline: number): Promise<TaskCreated>;
   read(owner: Owner, options?: ReadOptions): Promise<TaskSnapshot | null>;
+  poll(owner: Owner): Promise<Polled | null>;
   tell(owner: Owner, command: Command): Promise<Told | null>;
   /** Collects an expired task, sets a late one going again, and says where the task stands. */
   examine(): Promise<Examined>;

@@ -1,5 +1,12 @@
 import { eventId, parseEventId } from "../src/service/event-id";
-import { ASKING_TASKS, REPLAY_BYTES, REPLAY_EVENTS, SESSION_KEYS, type Claimed, type Sessions } from "../src/service/sessions";
+import {
+  ASKING_TASKS,
+  REPLAY_BYTES,
+  REPLAY_EVENTS,
+  SESSION_KEYS,
+  type Claimed,
+  type Sessions,
+} from "../src/service/sessions";
 import type { IdempotencyKey } from "../src/service/task-store";
 import type { JsonText } from "../src/task/json";
 import type { LogLevel } from "../src/tool/context";

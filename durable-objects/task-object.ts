@@ -2,10 +2,10 @@ import { DurableObject } from "cloudflare:workers";
 import type { Owner, TaskDraft } from "../src/task/task";
 import { TaskHost } from "../src/service/task-host";
 import type { Examined } from "../src/service/task-index";
-import type { Command, ReadOptions, TaskSnapshot, Told } from "../src/service/task-store";
+import type { Command, Polled, ReadOptions, TaskSnapshot, Told } from "../src/service/task-store";
 import { FeedHub } from "../src/service/feed-hub";
 import { durableSessions } from "./durable-sessions";
-import { feedEnd, feedWish, isUpgrade, openEnds, openFeed } from "./feed-socket";
+import { feedEnd, feedWish, isFull, isUpgrade, openEnds, openFeed } from "./feed-socket";
 import { indexOf, type TaskCalls } from "./rpc";
 import { sqlShelf } from "./task-shelf";
 import type { Bindings, Wiring } from "./wiring";
@@ -48,6 +48,10 @@ export class TaskObjectBase extends DurableObject<Bindings> implements TaskCalls
     return this.#host.read(owner, options);
   }
 
+  async poll(owner: Owner): Promise<Polled | null> {
+    return this.#host.poll(owner);
+  }
+
   async tell(owner: Owner, command: Command): Promise<Told | null> {
     return this.#host.tell(owner, command);
   }
@@ -64,6 +68,7 @@ export class TaskObjectBase extends DurableObject<Bindings> implements TaskCalls
   override async fetch(request: Request): Promise<Response> {
     if (!isUpgrade(request)) return new Response(null, { status: 426 });
     const { owner, after, deliver } = feedWish(request);
+    if (isFull(this.ctx, request)) return new Response(null, { status: 429 });
     const attached = this.#host.attach(owner, after);
     if (!attached) return new Response(null, { status: 404 });
     const { socket, response } = openFeed(this.ctx);

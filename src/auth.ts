@@ -32,7 +32,7 @@ export function authenticator(config: AuthSettings, deps: AuthDeps): Authenticat
     const header = request.headers.get("authorization");
     if (header === null) {
       const open = verifiers.length === 0 && (config.allowAnonymous || onLoopbackHost(request));
-      return open ? { kind: "anonymous" } : null;
+      return open ? { kind: "anonymous", address: request.headers.get("cf-connecting-ip") ?? "" } : null;
     }
     // From here on a credential was presented: it is right or it is refused, also where anonymous callers are let in.
     const token = bearerToken(header);

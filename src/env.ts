@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { isLoopbackHostname } from "./loopback";
 import { parseOrigin } from "./origin";
 import type { Limits } from "./service/limits";
@@ -60,26 +60,26 @@ export function parseEnv(env: Readonly<Record<string, unknown>>): Config {
   return toConfig(parsed);
 }
 
-type Kind<T> = { readonly range: string; readonly schema: z.ZodType<T, string> };
+type Kind<T> = { readonly range: string; readonly schema: z.ZodMiniType<T, string> };
 
 /** 100 years: any time plus this is still a date. */
 const LONGEST_MS = 3_153_600_000_000;
 /** What fits in one RPC message (32 MiB on Workers) when each character takes two bytes there. */
 const LARGEST_BYTES = 15_728_640;
 
+const turned = <A, B>(schema: z.ZodMiniType<A, string>, into: (value: A) => B) => z.pipe(schema, z.transform(into));
 const whole = (min: number, max: number, what = "a whole number"): Kind<number> => ({
   range: `${what} from ${min} to ${max}`,
-  schema: z
-    .string()
-    .regex(/^\d{1,15}$/)
-    .transform(Number)
-    .pipe(z.number().min(min).max(max)),
+  schema: z.pipe(
+    turned(z.string().check(z.regex(/^\d{1,15}$/)), Number),
+    z.number().check(z.minimum(min), z.maximum(max)),
+  ),
 });
 const milliseconds = (min = 1, max = LONGEST_MS) => whole(min, max, "a whole number of milliseconds");
 const bytes = () => whole(1024, LARGEST_BYTES, "a whole number of bytes");
 const orUnlimited = ({ range, schema }: Kind<number>): Kind<number | null> => ({
   range: `${range}, or "unlimited"`,
-  schema: z.union([z.literal("unlimited").transform(() => null), schema]),
+  schema: z.union([turned(z.literal("unlimited"), () => null), schema]),
 });
 const oneOf = <const T extends string>(...options: readonly T[]): Kind<T> => ({
   range: options.map((option) => `"${option}"`).join(" or "),
@@ -87,49 +87,46 @@ const oneOf = <const T extends string>(...options: readonly T[]): Kind<T> => ({
 });
 const flag = (): Kind<boolean> => {
   const { range, schema } = oneOf("true", "false");
-  return { range, schema: schema.transform((text) => text === "true") };
+  return { range, schema: turned(schema, (text) => text === "true") };
 };
 const origins: Kind<readonly string[]> = {
   range: 'a comma-separated list of origins such as "https://app.example, http://localhost:3000"',
-  schema: z
-    .string()
-    .transform((text) => text.split(",").map((item) => parseOrigin(item.trim())))
-    .pipe(z.array(z.string())),
+  schema: z.pipe(
+    turned(z.string(), (text) => text.split(",").map((item) => parseOrigin(item.trim()))),
+    z.array(z.string()),
+  ),
 };
 const tokens: Kind<readonly TokenEntry[]> = {
   range:
     'a JSON list such as [{ "sha256": "<SHA-256 of the token, 64 hex digits>", "subject": "alice", "scopes": ["client"] }] ' +
     "with at least one entry, no token twice, and scopes among client, worker and admin",
-  schema: z
-    .string()
-    .transform(parsedOrNull)
-    .pipe(
-      z
-        .array(
-          z.strictObject({
-            sha256: z
-              .string()
-              .toLowerCase()
-              .regex(/^[0-9a-f]{64}$/),
-            subject: z.string().min(1).max(256),
-            scopes: z.array(z.enum(["client", "worker", "admin"])).min(1),
-          }),
-        )
-        .min(1)
-        .refine((entries) => new Set(entries.map((entry) => entry.sha256)).size === entries.length),
-    ),
+  schema: z.pipe(
+    turned(z.string(), parsedOrNull),
+    z
+      .array(
+        z.strictObject({
+          sha256: z.string().check(z.toLowerCase(), z.regex(/^[0-9a-f]{64}$/)),
+          subject: z.string().check(z.minLength(1), z.maxLength(256)),
+          scopes: z.array(z.enum(["client", "worker", "admin"])).check(z.minLength(1)),
+        }),
+      )
+      .check(
+        z.minLength(1),
+        z.refine((entries) => new Set(entries.map((entry) => entry.sha256)).size === entries.length),
+      ),
+  ),
 };
 const webUrl: Kind<string> = {
   range: "an absolute https URL without query and fragment",
-  schema: z.string().refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? "") && !/[?#]/.test(text)),
+  schema: z.string().check(z.refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? "") && !/[?#]/.test(text))),
 };
 const audience: Kind<string> = {
   range: 'a name of 2 to 1024 characters without spaces, such as "https://holdfast.example/mcp"',
-  schema: z.string().regex(/^\S{2,1024}$/),
+  schema: z.string().check(z.regex(/^\S{2,1024}$/)),
 };
 const secretText: Kind<string> = {
   range: "a secret text of at least 32 characters, such as `openssl rand -base64 32` prints",
-  schema: z.string().min(32),
+  schema: z.string().check(z.minLength(32)),
 };
 
 const setting = <T, const D extends string | null>(
@@ -171,6 +168,17 @@ const TABLE = {
   ),
   MAX_TASKS_PER_OWNER: setting("10000", whole(1, 10_000_000), "stored tasks of one owner; exact"),
   MAX_LIVE_TASKS_PER_OWNER: setting("1000", whole(1, 10_000_000), "tasks of one owner not yet settled"),
+  CREATES_PER_MINUTE: setting(
+    "600",
+    whole(1, 1_000_000),
+    "new tasks of one owner, or of one anonymous address, in a minute",
+  ),
+  POLL_BURST: setting(
+    "120",
+    whole(10, 1_000_000),
+    "polls of one task that are free; more must keep to ten times the advertised rate",
+  ),
+  MAX_STREAMS_PER_OWNER: setting("50", whole(1, 10_000), "streams open at one owner's feed, and as many at one task"),
   INLINE_WAIT_MS: setting("45000", milliseconds(0, 600_000), "how long a call of a client without tasks is held open"),
   MAX_BODY_BYTES: setting("4194304", bytes(), "largest request body"),
   RESULT_LIMIT_BYTES: setting("10485760", bytes(), "largest stored result, arguments or answer"),
@@ -206,7 +214,7 @@ const quote = (text: string | null): string =>
   JSON.stringify(text !== null && text.length > 100 ? `${text.slice(0, 100)}…` : text);
 
 /** The place of the fault, never what stands there: positions, and names that we gave ourselves. */
-const whereWrong = ({ issues: [issue] }: z.ZodError): string =>
+const whereWrong = ({ issues: [issue] }: z.core.$ZodError): string =>
   issue === undefined || issue.path.length === 0 ? "it is not" : `it is not, at ${issue.path.join(".")}`;
 
 function parsedOrNull(text: string): unknown {
@@ -263,6 +271,9 @@ const toConfig = (values: Values): Config => ({
     reservationMs: values.RESERVATION_MS,
     maxTasksPerOwner: values.MAX_TASKS_PER_OWNER,
     maxLiveTasksPerOwner: values.MAX_LIVE_TASKS_PER_OWNER,
+    createsPerMinute: values.CREATES_PER_MINUTE,
+    pollBurst: values.POLL_BURST,
+    maxStreamsPerOwner: values.MAX_STREAMS_PER_OWNER,
     resultLimitBytes: values.RESULT_LIMIT_BYTES,
   },
   store: values.TASK_STORE,

@@ -14,7 +14,7 @@ export function untilExpiry(response: Response, principal: Principal, clock: Clo
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   const leftMs = Math.min(expiresAt + GRACE_MS - clock(), LONGEST_MS);
   // Whoever reads then finds the end.
-  const timer = setTimeout(() => void reader.cancel(), leftMs);
+  const timer = setTimeout(() => void reader.cancel().catch(() => {}), leftMs);
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       const { done, value } = await reader.read();

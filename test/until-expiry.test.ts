@@ -60,6 +60,13 @@ describe("untilExpiry", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it("passes a failure of the source on, and nothing fails later", async () => {
+    const body = new ReadableStream({ pull: () => Promise.reject(new Error("gone")) });
+    const response = new Response(body, { headers: { "Content-Type": "text/event-stream" } });
+    await expect(untilExpiry(response, until(Date.now() + 60_000), Date.now).text()).rejects.toThrow("gone");
+    await vi.advanceTimersByTimeAsync(62_000);
+  });
+
   it("tells the source when the client leaves", async () => {
     const { response, cancelled } = stream();
     const limited = untilExpiry(response, until(Date.now() + 60_000), Date.now);

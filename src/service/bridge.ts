@@ -42,14 +42,25 @@ export async function holdTask(
   const timer = setTimeout(() => over.abort(), waitMs);
   let carries = deliver === undefined;
   let refused = false;
+  let reached: Progress | null = null;
+  const tell = (progress: Progress | null): void => {
+    reached = progress ?? reached;
+    if (carries && reached) onProgress?.(reached);
+  };
   try {
     const task = await tasks.settle(principal, id, {
       signal: AbortSignal.any([signal, over.signal]),
       restAt,
-      onEvent: ({ progress }) => carries && progress && onProgress?.(progress),
+      onSnapshot: ({ progress }) => tell(progress),
+      onEvent: ({ progress }) => progress && tell(progress),
       ...(deliver === undefined ? {} : { deliver }),
+      onRelieved: () => (carries = false),
       onDeliver(questions) {
-        carries = true;
+        if (!carries) {
+          carries = true;
+          // What was reached before is news to whoever only begins to listen.
+          tell(reached);
+        }
         if (onDeliver?.(questions) !== false) return;
         refused = true;
         over.abort();

@@ -13,5 +13,11 @@ export type Limits = {
   readonly reservationMs: number;
   readonly maxTasksPerOwner: number;
   readonly maxLiveTasksPerOwner: number;
+  /** New tasks of one owner, or of one anonymous caller's address, in a clock minute. */
+  readonly createsPerMinute: number;
+  /** Polls of one task that are free; more must keep to ten times the advertised rate. */
+  readonly pollBurst: number;
+  /** Streams open at one owner's feed, and at one task. */
+  readonly maxStreamsPerOwner: number;
   readonly resultLimitBytes: number;
 };

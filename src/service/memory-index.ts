@@ -1,4 +1,5 @@
 import type { OwnerFeedMessage, TaskListPage, TaskListQuery, TaskListRow } from "./task-store";
+import { MinuteCount } from "./minute-count";
 import type { Examined, Mirror, Reservation, Reserved, TaskIndex } from "./task-index";
 
 const SECOND_LOOK_MS = 60_000;
@@ -16,6 +17,7 @@ type Row = TaskListRow & {
 /** One owner's index in memory: the same behaviour as the durable one, kept by nobody. */
 export class MemoryIndex implements TaskIndex {
   readonly #rows = new Map<string, Row>();
+  readonly #created = new MinuteCount();
   readonly #listeners = new Set<(message: OwnerFeedMessage) => void>();
 
   subscribe(listener: (message: OwnerFeedMessage) => void): () => void {
@@ -37,6 +39,8 @@ export class MemoryIndex implements TaskIndex {
       return { kind: "limit", limit: "MAX_TASKS_PER_OWNER", value: wanted.maxStored };
     const live = [...this.#rows.values()].filter((row) => row.phase !== "settled").length;
     if (live >= wanted.maxLive) return { kind: "limit", limit: "MAX_LIVE_TASKS_PER_OWNER", value: wanted.maxLive };
+    const retryAfterMs = this.#created.take(now, wanted.maxPerMinute);
+    if (retryAfterMs !== null) return { kind: "rate", value: wanted.maxPerMinute, retryAfterMs };
     const { id, tool, contextId, origin, createdAt, deadline } = wanted;
     const digest = wanted.idempotency?.digest ?? null;
     const start = {

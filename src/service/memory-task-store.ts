@@ -8,6 +8,7 @@ import { Channel, closeOnAbort } from "./channel";
 import { FeedHub, type FeedEnd } from "./feed-hub";
 import type { Limits } from "./limits";
 import { MemoryIndex } from "./memory-index";
+import { MinuteCount } from "./minute-count";
 import { MemoryShelf } from "./memory-shelf";
 import { TaskHost } from "./task-host";
 import type { Sessions } from "./sessions";
@@ -17,6 +18,7 @@ import type {
   Created,
   IdempotencyKey,
   OwnerFeedMessage,
+  Polled,
   ReadOptions,
   SweepReport,
   TaskFeedMessage,
@@ -53,6 +55,7 @@ const indexName = (namespace: string, owner: Owner): string => JSON.stringify([n
 export class MemoryTaskStore implements TaskStore {
   readonly #parts: MemoryParts;
   readonly #tasks = new Map<string, Entry>();
+  readonly #addresses = new Map<string, MinuteCount>();
   readonly #indexes = new Map<string, MemoryIndex>();
 
   constructor(parts: MemoryParts) {
@@ -72,7 +75,8 @@ export class MemoryTaskStore implements TaskStore {
     const index = this.#index(draft.namespace, draft.owner);
     const now = clock();
     const { id, tool, contextId, origin, createdAt } = draft;
-    const caps = { maxStored: limits.maxTasksPerOwner, maxLive: limits.maxLiveTasksPerOwner };
+    const maxPerMinute = draft.owner === null ? Number.MAX_SAFE_INTEGER : limits.createsPerMinute;
+    const caps = { maxStored: limits.maxTasksPerOwner, maxLive: limits.maxLiveTasksPerOwner, maxPerMinute };
     const row = {
       id,
       tool,
@@ -85,7 +89,7 @@ export class MemoryTaskStore implements TaskStore {
       ...caps,
     };
     const reserved = await index.reserve(row, now);
-    if (reserved.kind === "conflict" || reserved.kind === "limit") return reserved;
+    if (reserved.kind !== "reserved" && reserved.kind !== "existing") return reserved;
     const made = this.#entry(reserved.id, index).host.create({ ...draft, id: reserved.id }, reserved.deadline);
     if (made.kind === "created") return made;
     const task = await this.read({ id: reserved.id, owner: draft.owner });
@@ -97,6 +101,16 @@ export class MemoryTaskStore implements TaskStore {
 
   async read({ id, owner }: TaskRef, options?: ReadOptions): Promise<TaskSnapshot | null> {
     return this.#tasks.get(id)?.host.read(owner, options) ?? null;
+  }
+
+  async poll({ id, owner }: TaskRef): Promise<Polled | null> {
+    return this.#tasks.get(id)?.host.poll(owner) ?? null;
+  }
+
+  async admit(address: string): Promise<number | null> {
+    const counted = this.#addresses.get(address) ?? new MinuteCount();
+    this.#addresses.set(address, counted);
+    return counted.take(this.#parts.clock(), this.#parts.limits.createsPerMinute);
   }
 
   async tell({ id, owner }: TaskRef, command: Command): Promise<Told | null> {

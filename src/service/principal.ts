@@ -4,7 +4,8 @@ export type Scope = "client" | "worker" | "admin";
 
 /** Who is calling. Every way to authenticate ends in one of these; nothing downstream knows which way it was. */
 export type Principal =
-  | { readonly kind: "anonymous" }
+  /** `address` is where the request came from, for counting; it is stored nowhere. */
+  | { readonly kind: "anonymous"; readonly address?: string }
   | {
       readonly kind: "identified";
       readonly issuer: string;

@@ -4,12 +4,11 @@ import type { Task } from "../task/task";
 import type { TaskEvent } from "../task/transition";
 import type { LogLevel, TaskContext } from "../tool/context";
 import { mayContinue, type Registry } from "../tool/registry";
+import { attemptBackOff } from "./back-off";
 import type { Ending } from "./ending";
 import type { Limits } from "./limits";
 import { runTool, type RunEnd } from "./run-tool";
 import { RunAborted } from "./suspension";
-
-const LONGEST_BACK_OFF_MS = 60_000;
 
 export type RunnerParts = {
   readonly registry: Registry;
@@ -142,12 +141,11 @@ export class Runner {
     const { attempts, tool } = task();
     const most = registry.get(tool)?.tool.maxAttempts ?? limits.maxAttempts;
     const at = clock();
-    const backOff = Math.min(LONGEST_BACK_OFF_MS, 1000 * 2 ** attempts) * (0.75 + random() / 2);
     const reason = statusMessage ?? "It failed.";
     dispatch({
       type: "attempt_failed",
       at,
-      retryAt: attempts + 1 >= most ? null : at + Math.round(backOff),
+      retryAt: attempts + 1 >= most ? null : at + attemptBackOff(attempts, random),
       statusMessage: most > 1 ? `Attempt ${attempts + 1} of ${most}: ${reason}` : reason,
       giveUp: outcome,
       minTtlMs: limits.minTtlMs,

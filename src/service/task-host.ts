@@ -4,15 +4,17 @@ import { isExpired, type LogEntry, type Owner, type Task, type TaskDraft } from 
 import { createTask, nextDue, transition, type TaskEvent } from "../task/transition";
 import type { LogLevel, TaskContext } from "../tool/context";
 import type { Registry } from "../tool/registry";
+import { restartPause } from "./back-off";
 import { sortAnswers } from "./check-answer";
 import type { Limits } from "./limits";
 import { mirrorOf } from "./mirror";
 import { Outbox } from "./outbox";
+import { PollBucket } from "./poll-bucket";
 import { Runner } from "./runner";
 import { toSnapshot, withoutBody } from "./snapshot";
 import type { Examined, Mirror } from "./task-index";
 import type { TaskShelf } from "./task-shelf";
-import type { Command, OpenQuestion, ReadOptions, TaskFeedMessage, TaskSnapshot, Told } from "./task-store";
+import type { Command, OpenQuestion, Polled, ReadOptions, TaskFeedMessage, TaskSnapshot, Told } from "./task-store";
 
 /** While a run is in memory the alarm looks after it this often; one that died with its process is found by then. */
 export const LEASE_MS = 30_000;
@@ -46,6 +48,7 @@ export class TaskHost {
   readonly #parts: HostParts;
   readonly #outbox: Outbox;
   readonly #runner: Runner;
+  readonly #polls: PollBucket;
   /** undefined: not looked yet. */
   #task: Task | null | undefined;
   #watchAt = 0;
@@ -54,6 +57,7 @@ export class TaskHost {
 
   constructor(parts: HostParts) {
     this.#parts = parts;
+    this.#polls = new PollBucket(parts.clock, parts.limits.pollBurst);
     this.#outbox = new Outbox({
       clock: parts.clock,
       random: parts.random,
@@ -91,6 +95,14 @@ export class TaskHost {
     const task = this.#visible(owner);
     if (!task) return null;
     return body ? toSnapshot(task) : withoutBody(toSnapshot(task));
+  }
+
+  /** A read that a caller asked for, which may be too many. */
+  poll(owner: Owner): Polled | null {
+    const task = this.#visible(owner);
+    if (!task) return null;
+    const retryAfterMs = this.#polls.take(task.pollIntervalMs);
+    return retryAfterMs === null ? { kind: "task", task: toSnapshot(task) } : { kind: "limited", retryAfterMs };
   }
 
   async tell(owner: Owner, command: Command): Promise<Told | null> {
@@ -297,6 +309,3 @@ export class TaskHost {
     return mirrorOf(task, this.#parts.limits.retentionMs, runUntil);
   }
 }
-
-/** A deploy or two costs no time; a run that brings its process down again and again must not do so in a loop. */
-const restartPause = (restarts: number): number => (restarts < 3 ? 0 : Math.min(60_000, 1000 * 2 ** (restarts - 3)));

@@ -12,6 +12,7 @@ export type Reservation = {
   readonly idempotency: IdempotencyKey | null;
   readonly maxStored: number;
   readonly maxLive: number;
+  readonly maxPerMinute: number;
 };
 
 export type Reserved =
@@ -19,6 +20,8 @@ export type Reserved =
   /** The idempotency key names this task; `confirmed` says that the task is known to exist. */
   | { readonly kind: "existing"; readonly id: string; readonly deadline: number; readonly confirmed: boolean }
   | { readonly kind: "conflict" }
+  /** Too many in this minute. */
+  | { readonly kind: "rate"; readonly value: number; readonly retryAfterMs: number }
   | {
       readonly kind: "limit";
       readonly limit: "MAX_TASKS_PER_OWNER" | "MAX_LIVE_TASKS_PER_OWNER";

@@ -48,6 +48,8 @@ export type StartRequest = {
 
 export type SettleOptions = {
   readonly signal: AbortSignal;
+  /** Where the task stands (without its result), before the events from there on. */
+  readonly onSnapshot?: (task: TaskSnapshot) => void;
   readonly onEvent?: (entry: LogEntry) => void;
   /** Offers to carry the task's questions and progress to the client. */
   readonly deliver?: Rank;
@@ -101,11 +103,14 @@ export class TaskService {
       ttlMs: clampTtl(wanted, limits),
       pollIntervalMs: tool.pollIntervalMs ?? limits.pollIntervalMs,
     };
+    if (request.principal.kind === "anonymous") await this.#admit(request.principal.address ?? "");
     const created = await this.#create(draft, request.idempotencyKey);
     switch (created.kind) {
       case "created":
       case "existing":
         return { task: created.task, existing: created.kind === "existing" };
+      case "rate":
+        throw tooMany(created.value, created.retryAfterMs);
       case "conflict":
         throw new TaskError("conflict", "This idempotency key was used before with other arguments.");
       case "limit":
@@ -121,9 +126,16 @@ export class TaskService {
     }
   }
 
-  /** Throws `not_found`. */
+  /** Throws `not_found`; `rate_limited` for polls much faster than advertised. */
   async get(principal: Principal, id: string): Promise<TaskSnapshot> {
-    return found(await this.#read(principal, id));
+    const polled = found(await this.#parts.store.poll(this.#ref(principal, id)));
+    if (polled.kind === "task") return polled.task;
+    const { pollBurst } = this.#parts.limits;
+    throw new TaskError(
+      "rate_limited",
+      `This task is polled too fast: after POLL_BURST (${pollBurst}) polls keep to its poll interval.`,
+      { limit: "POLL_BURST", value: pollBurst, retryAfterMs: polled.retryAfterMs },
+    );
   }
 
   /** Unknown, answered and retired keys are ignored; a malformed answer retires its key and asks again. Throws `not_found`. */
@@ -149,7 +161,7 @@ export class TaskService {
    * the way goes to `onEvent`, in order. Throws `not_found` when it expires meanwhile; rejects with the signal's reason.
    */
   async settle(principal: Principal, id: string, options: SettleOptions): Promise<TaskSnapshot> {
-    const { signal, onEvent, deliver = 0, onDeliver, onRelieved, restAt = "input" } = options;
+    const { signal, onSnapshot, onEvent, deliver = 0, onDeliver, onRelieved, restAt = "input" } = options;
     const ref = this.#ref(principal, id);
     const atRest = (phase: Phase): boolean => phase === "settled" || (restAt === "input" && phase === "input_required");
     let after: number | undefined;
@@ -166,6 +178,7 @@ export class TaskService {
         const phase = message.kind === "snapshot" ? message.task.stage.phase : message.entry.phase;
         after = Math.max(after ?? 0, message.kind === "snapshot" ? message.task.version : message.entry.seq);
         if (message.kind === "event") onEvent?.(message.entry);
+        else onSnapshot?.(message.task);
         if (!atRest(phase)) continue;
         const task = found(await this.#read(principal, id));
         if (atRest(task.stage.phase)) return task;
@@ -227,6 +240,11 @@ export class TaskService {
     }
   }
 
+  async #admit(address: string): Promise<void> {
+    const retryAfterMs = await this.#parts.store.admit(address);
+    if (retryAfterMs !== null) throw tooMany(this.#parts.limits.createsPerMinute, retryAfterMs);
+  }
+
   async #read(principal: Principal, id: string, options?: ReadOptions): Promise<TaskSnapshot | null> {
     if (!this.#parts.store.recognises(id)) return null;
     return this.#parts.store.read(this.#ref(principal, id), options);
@@ -238,6 +256,13 @@ export class TaskService {
     return { id, owner: ownerOf(principal) };
   }
 }
+
+const tooMany = (value: number, retryAfterMs: number): TaskError =>
+  new TaskError("rate_limited", `CREATES_PER_MINUTE (${value}) is used up; the next minute brings new ones.`, {
+    limit: "CREATES_PER_MINUTE",
+    value,
+    retryAfterMs,
+  });
 
 function found<T>(value: T | null): T {
   if (value === null) throw notFound();

@@ -44,6 +44,8 @@ export type Created =
   /** The key was used before with the same body: this is that task. */
   | { readonly kind: "existing"; readonly task: TaskSnapshot }
   | { readonly kind: "conflict" }
+  /** `CREATES_PER_MINUTE` is used up. */
+  | { readonly kind: "rate"; readonly value: number; readonly retryAfterMs: number }
   | { readonly kind: "limit"; readonly limit: string; readonly value: number };
 
 /** What an outsider may tell a task. Values are JSON text by wire key. */
@@ -114,6 +116,10 @@ export type SweepReport = {
   readonly finished: boolean;
 };
 
+export type Polled =
+  | { readonly kind: "task"; readonly task: TaskSnapshot }
+  | { readonly kind: "limited"; readonly retryAfterMs: number };
+
 export type ReadOptions = { readonly body?: boolean };
 
 export type WatchOptions = { readonly after?: number; readonly deliver?: Rank; readonly signal: AbortSignal };
@@ -129,8 +135,12 @@ export interface TaskStore {
    * Exact under any number of parallel calls: never more than `MAX_TASKS_PER_OWNER` stored.
    */
   create(draft: TaskDraft, idempotency?: IdempotencyKey): Promise<Created>;
+  /** Counts a task that an anonymous caller at this address wants; null, or how long (ms) it must wait. Stores nothing. */
+  admit(address: string): Promise<number | null>;
   /** A pure read: writes nothing, safe to repeat. `body: false` leaves out what a settled task came to. */
   read(ref: TaskRef, options?: ReadOptions): Promise<TaskSnapshot | null>;
+  /** A read on a caller's behalf, counted: who keeps the advertised interval is never refused. */
+  poll(ref: TaskRef): Promise<Polled | null>;
   /** Applied and durable when it resolves; a late or duplicate command changes nothing. */
   tell(ref: TaskRef, command: Command): Promise<Told | null>;
   /**

@@ -1,24 +1,28 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 
 // MCP 2026-07-28 tools §Tool Result. Checked here because clients drop a whole result, or a whole list, for one block
 // they do not know: loose objects, so that newer optional fields of a known block pass.
 
 const annotations = z.looseObject({
-  audience: z.array(z.enum(["user", "assistant"])).optional(),
-  priority: z.number().min(0).max(1).optional(),
-  lastModified: z.iso.datetime({ offset: true }).optional(),
+  audience: z.optional(z.array(z.enum(["user", "assistant"]))),
+  priority: z.optional(z.number().check(z.minimum(0), z.maximum(1))),
+  lastModified: z.optional(z.iso.datetime({ offset: true })),
 });
 
-const common = { annotations: annotations.optional(), _meta: z.looseObject({}).optional() };
+const common = { annotations: z.optional(annotations), _meta: z.optional(z.looseObject({})) };
 
 const icon = z.looseObject({
   src: z.string(),
-  mimeType: z.string().optional(),
-  sizes: z.array(z.string()).optional(),
-  theme: z.enum(["light", "dark"]).optional(),
+  mimeType: z.optional(z.string()),
+  sizes: z.optional(z.array(z.string())),
+  theme: z.optional(z.enum(["light", "dark"])),
 });
 
-const contents = { uri: z.string().min(1), mimeType: z.string().optional(), _meta: z.looseObject({}).optional() };
+const contents = {
+  uri: z.string().check(z.minLength(1)),
+  mimeType: z.optional(z.string()),
+  _meta: z.optional(z.looseObject({})),
+};
 
 const contentBlock = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("text"), text: z.string(), ...common }),
@@ -26,13 +30,13 @@ const contentBlock = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("audio"), data: z.base64(), mimeType: z.string(), ...common }),
   z.looseObject({
     type: z.literal("resource_link"),
-    uri: z.string().min(1),
+    uri: z.string().check(z.minLength(1)),
     name: z.string(),
-    title: z.string().optional(),
-    description: z.string().optional(),
-    mimeType: z.string().optional(),
-    size: z.int().min(0).optional(),
-    icons: z.array(icon).optional(),
+    title: z.optional(z.string()),
+    description: z.optional(z.string()),
+    mimeType: z.optional(z.string()),
+    size: z.optional(z.int().check(z.minimum(0))),
+    icons: z.optional(z.array(icon)),
     ...common,
   }),
   z.looseObject({
@@ -48,7 +52,7 @@ const contentBlock = z.discriminatedUnion("type", [
 /** `CallToolResult` without `resultType`, which is the wire's to add. */
 export const toolResult = z.strictObject({
   content: z.array(contentBlock),
-  structuredContent: z.unknown().optional(),
-  isError: z.boolean().optional(),
-  _meta: z.looseObject({}).optional(),
+  structuredContent: z.optional(z.unknown()),
+  isError: z.optional(z.boolean()),
+  _meta: z.optional(z.looseObject({})),
 });

@@ -1,4 +1,4 @@
-import type * as z from "zod";
+import type * as z from "zod/v4/core";
 import type { JsonObject } from "../task/json";
 import type { AskKind, CallContext, TaskContext } from "./context";
 
@@ -15,15 +15,16 @@ export type ToolResult = {
   readonly _meta?: JsonObject;
 };
 
-export type InputSchema = z.ZodObject | JsonObject;
-export type OutputSchema = z.ZodType | JsonObject;
+/** Of `zod` or of `zod/mini`: both build on what is typed here. */
+export type InputSchema = z.$ZodObject | JsonObject;
+export type OutputSchema = z.$ZodType | JsonObject;
 
-export type ArgumentsOf<I extends InputSchema> = I extends z.ZodObject
+export type ArgumentsOf<I extends InputSchema> = I extends z.$ZodObject
   ? z.output<I>
   : Readonly<Record<string, unknown>>;
 
 /** A whole result; without `output` also plain text, with it a value that fits the output schema. */
-export type Returned<O> = ToolResult | (O extends z.ZodType ? z.input<O> : O extends JsonObject ? unknown : string);
+export type Returned<O> = ToolResult | (O extends z.$ZodType ? z.input<O> : O extends JsonObject ? unknown : string);
 
 export type ToolDefinition<I extends InputSchema, O extends OutputSchema | undefined> = {
   /** 1-128 of `[A-Za-z0-9_.-]`, unique in the deployment. */
@@ -33,7 +34,7 @@ export type ToolDefinition<I extends InputSchema, O extends OutputSchema | undef
   readonly input: I;
   readonly output?: O;
   readonly task: TaskSupport;
-  /** What it may ask; a client that did not declare it is refused before anything starts. */
+  /** What it may ask; a client that did not declare it is refused before anything starts, unless its model may answer. */
   readonly asks?: readonly AskKind[];
   /** ms; null is unlimited. Default `TASK_TTL_MS`. */
   readonly ttlMs?: number | null;

@@ -1,22 +1,22 @@
-import * as z from "zod";
+import * as z from "zod/v4/core";
 import { TaskError } from "../task/errors";
 import type { JsonObject } from "../task/json";
 import type { Checked, CompiledSchema } from "./checked";
 import { counted, fieldName, listed, oneOf, quoted, typePhrase } from "./field-name";
 
-/** By its mark, not by its class: naming `z.core` as a value would bundle all of zod, with every language. */
-export const isZod = (schema: unknown): schema is z.ZodType =>
+/** By its mark, not by its class: a schema of `zod` and one of `zod/mini` both carry it. */
+export const isZod = (schema: unknown): schema is z.$ZodType =>
   typeof schema === "object" && schema !== null && "_zod" in schema;
 
 /** `side` is the side of its defaults and transforms a caller sees: what goes in for arguments, what comes out for results. */
-export function compileZod(schema: z.ZodType, side: "input" | "output", where: string): CompiledSchema {
+export function compileZod(schema: z.$ZodType, side: "input" | "output", where: string): CompiledSchema {
   return { schema: toJsonSchema(schema, side, where), check: (value, root) => checkZod(schema, value, root) };
 }
 
 /** Parses, and explains the first issue. Messages the author gave in the schema are used as they are. */
-export function checkZod<T>(schema: z.ZodType<T>, value: unknown, root: string): Checked<T> {
+export function checkZod<T>(schema: z.$ZodType<T>, value: unknown, root: string): Checked<T> {
   const ours = new Set<string>();
-  const error = (issue: z.core.$ZodRawIssue): string => {
+  const error = (issue: z.$ZodRawIssue): string => {
     const text = phrase(issue);
     ours.add(text);
     return text;
@@ -32,7 +32,7 @@ export function checkZod<T>(schema: z.ZodType<T>, value: unknown, root: string):
   return { ok: false, message: ours.has(issue.message) ? `${field} ${issue.message}.` : `${field}: ${issue.message}` };
 }
 
-function toJsonSchema(schema: z.ZodType, side: "input" | "output", where: string): JsonObject {
+function toJsonSchema(schema: z.$ZodType, side: "input" | "output", where: string): JsonObject {
   try {
     return JSON.parse(JSON.stringify(z.toJSONSchema(schema, { target: "draft-2020-12", io: side }))) as JsonObject;
   } catch (thrown) {
@@ -42,7 +42,7 @@ function toJsonSchema(schema: z.ZodType, side: "input" | "output", where: string
 }
 
 /** What comes after the field's name. zod's own sentences speak of "input" and "received"; a model needs the wish. */
-function phrase(issue: z.core.$ZodRawIssue): string {
+function phrase(issue: z.$ZodRawIssue): string {
   switch (issue.code) {
     case "invalid_type":
       return issue.input === undefined ? "is required" : `must be ${typePhrase(String(issue.expected))}`;
@@ -82,9 +82,9 @@ function bound(origin: string, comparison: string, limit: unknown): string {
   }
 }
 
-function alternatives(issue: z.core.$ZodRawIssue): string {
+function alternatives(issue: z.$ZodRawIssue): string {
   if (Array.isArray(issue["options"])) return `must be ${listed(issue["options"] as readonly unknown[])}`;
-  const branches = (issue["errors"] ?? []) as readonly (readonly z.core.$ZodIssue[])[];
+  const branches = (issue["errors"] ?? []) as readonly (readonly z.$ZodIssue[])[];
   const types = branches.map(([first]) =>
     first?.code === "invalid_type" && first.path.length === 0 ? String(first.expected) : null,
   );

@@ -1,26 +1,34 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { defineTool } from "../tool/define-tool";
 import type { ElicitAnswer } from "../tool/context";
 
 const DAY_MS = 86_400_000;
 
 const input = z.object({
-  action: z.string().trim().min(1).max(500).describe("What is to be approved, in one sentence a person can decide on."),
-  details: z.string().max(4000).optional().describe("What the person should know to decide: reasons, cost, risk."),
+  action: z
+    .string()
+    .check(
+      z.trim(),
+      z.minLength(1),
+      z.maxLength(500),
+      z.describe("What is to be approved, in one sentence a person can decide on."),
+    ),
+  details: z
+    .optional(z.string().check(z.maxLength(4000)))
+    .check(z.describe("What the person should know to decide: reasons, cost, risk.")),
   timeoutMs: z
-    .int()
-    .min(1000)
-    .max(30 * DAY_MS)
-    .optional()
-    .describe("How long to wait for the person, in ms. By default as long as the server allows."),
+    .optional(z.int().check(z.minimum(1000), z.maximum(30 * DAY_MS)))
+    .check(z.describe("How long to wait for the person, in ms. By default as long as the server allows.")),
 });
 
 const decisions = ["approved", "declined", "unanswered"] as const;
 
 const output = z.object({
-  decision: z.enum(decisions).describe('"unanswered": the person dismissed the question, or nobody answered in time.'),
-  reason: z.string().optional().describe("What the person gave as a reason, if anything."),
-  decidedAt: z.string().describe("ISO 8601."),
+  decision: z
+    .enum(decisions)
+    .check(z.describe('"unanswered": the person dismissed the question, or nobody answered in time.')),
+  reason: z.optional(z.string()).check(z.describe("What the person gave as a reason, if anything.")),
+  decidedAt: z.string().check(z.describe("ISO 8601.")),
 });
 
 /** The form: flat, one choice and one line of text, as MCP 2026-07-28 elicitation §Requested Schema allows. */
@@ -33,7 +41,7 @@ const form = {
   required: ["decision"],
 } as const;
 
-const filledIn = z.looseObject({ decision: z.enum(["approve", "decline"]), reason: z.string().optional() });
+const filledIn = z.looseObject({ decision: z.enum(["approve", "decline"]), reason: z.optional(z.string()) });
 
 export const approve = defineTool({
   name: "request_approval",

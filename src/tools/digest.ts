@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { defineTool, ToolError } from "../tool/define-tool";
 import type { TaskContext } from "../tool/context";
 import { readPiece, readPieces, type Download } from "./download";
@@ -11,25 +11,28 @@ const MAX_PIECES = 4096;
 const MAX_PIECE_BYTES = 16 * MIB;
 
 const input = z.object({
-  url: z.url().max(2048).describe("The http or https URL of the file."),
+  url: z.url().check(z.maxLength(2048), z.describe("The http or https URL of the file.")),
   pieceBytes: z
-    .int()
-    .min(64 * 1024)
-    .max(MAX_PIECE_BYTES)
-    .default(DEFAULT_PIECE_BYTES)
-    .describe("Size of a piece in bytes, 65536 to 16777216. Digests compare only when made with the same piece size."),
-  listPieces: z.boolean().default(false).describe("Also return the SHA-256 of every piece. Long for large files."),
+    ._default(z.int().check(z.minimum(64 * 1024), z.maximum(MAX_PIECE_BYTES)), DEFAULT_PIECE_BYTES)
+    .check(
+      z.describe(
+        "Size of a piece in bytes, 65536 to 16777216. Digests compare only when made with the same piece size.",
+      ),
+    ),
+  listPieces: z
+    ._default(z.boolean(), false)
+    .check(z.describe("Also return the SHA-256 of every piece. Long for large files.")),
 });
 
 const output = z.object({
-  digest: z.string().describe("Hex SHA-256 of the concatenated raw SHA-256 digests of the pieces, in order."),
-  bytes: z.int().describe("Size of the file."),
+  digest: z.string().check(z.describe("Hex SHA-256 of the concatenated raw SHA-256 digests of the pieces, in order.")),
+  bytes: z.int().check(z.describe("Size of the file.")),
   pieceBytes: z.int(),
   pieceCount: z.int(),
   resumable: z
     .boolean()
-    .describe("Whether the server had byte ranges, so that the work could be taken up in the middle."),
-  pieces: z.array(z.string()).optional().describe("Hex SHA-256 of each piece, if asked for."),
+    .check(z.describe("Whether the server had byte ranges, so that the work could be taken up in the middle.")),
+  pieces: z.optional(z.array(z.string())).check(z.describe("Hex SHA-256 of each piece, if asked for.")),
 });
 
 type Piece = { readonly sha256: string; readonly bytes: number };

@@ -1,27 +1,30 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { defineTool, ToolError } from "../tool/define-tool";
 
 const LONGEST_SECONDS = 30 * 86_400;
 
 const input = z
   .object({
-    time: z.iso
-      .datetime({
-        offset: true,
-        error: "Give an ISO 8601 date and time with `Z` or an offset, e.g. 2030-01-31T09:00:00+01:00.",
-      })
-      .optional()
-      .describe("When to wake: ISO 8601 with `Z` or an offset. A time that has passed returns at once."),
-    seconds: z.number().min(0).optional().describe("How long to wait, in seconds."),
+    time: z
+      .optional(
+        z.iso.datetime({
+          offset: true,
+          error: "Give an ISO 8601 date and time with `Z` or an offset, e.g. 2030-01-31T09:00:00+01:00.",
+        }),
+      )
+      .check(z.describe("When to wake: ISO 8601 with `Z` or an offset. A time that has passed returns at once.")),
+    seconds: z.optional(z.number().check(z.minimum(0))).check(z.describe("How long to wait, in seconds.")),
   })
-  .refine(
-    ({ time, seconds }) => (time === undefined) !== (seconds === undefined),
-    "Give exactly one of `time` and `seconds`.",
+  .check(
+    z.refine(
+      ({ time, seconds }) => (time === undefined) !== (seconds === undefined),
+      "Give exactly one of `time` and `seconds`.",
+    ),
   );
 
 const output = z.object({
-  until: z.string().describe("The time that was waited for, ISO 8601."),
-  wokeAt: z.string().describe("When the wait was over, ISO 8601."),
+  until: z.string().check(z.describe("The time that was waited for, ISO 8601.")),
+  wokeAt: z.string().check(z.describe("When the wait was over, ISO 8601.")),
 });
 
 export const waitUntil = defineTool({

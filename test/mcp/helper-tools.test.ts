@@ -96,7 +96,12 @@ describe("task_result", () => {
     const { start, call } = helped(() => new Promise((resolve) => (finish = resolve)));
     const { id } = await start("t");
     const waiting = call("task_result", { taskId: id });
-    const whole = { content: [{ type: "text", text: "no" }], isError: true, structuredContent: [1], _meta: { "x/y": 1 } };
+    const whole = {
+      content: [{ type: "text", text: "no" }],
+      isError: true,
+      structuredContent: [1],
+      _meta: { "x/y": 1 },
+    };
     await new Promise((resolve) => setTimeout(resolve, 0));
     finish(whole);
     expect(await waiting).toEqual(whole);
@@ -123,7 +128,10 @@ describe("task_result", () => {
   it("waits no longer than a call may be held, whatever it is told", async () => {
     const { start, call } = helped(() => new Promise(() => {}), 1);
     const { id } = await start("t");
-    expect(statusOf(await call("task_result", { taskId: id, waitMs: 1_000_000 }))).toEqual({ taskId: id, status: "working" });
+    expect(statusOf(await call("task_result", { taskId: id, waitMs: 1_000_000 }))).toEqual({
+      taskId: id,
+      status: "working",
+    });
   });
 
   it.each<[string, (task: TaskContext) => unknown, string]>([
@@ -172,7 +180,9 @@ describe("task_answer", () => {
     const told = await call("task_answer", { taskId: id, answers });
     expect(statusOf(told)).toEqual({ taskId: id, status: "input_required" });
     expect(textOf(told)).toContain('Not asked, or answered before: "maybe".');
-    expect(textOf(told)).toMatch(/Question "yes-2".+Publish it\?\n\nThe last answer could not be used: .*content\.yes/s);
+    expect(textOf(told)).toMatch(
+      /Question "yes-2".+Publish it\?\n\nThe last answer could not be used: .*content\.yes/s,
+    );
     expect(textOf(told)).toContain("Delete it?");
   });
 
@@ -186,7 +196,8 @@ describe("task_answer", () => {
     );
     const { id } = await start("t");
     const question = textOf(await call("task_result", { taskId: id }));
-    for (const part of ["Sign in.", "https://sign.example/in", '"maxTokens":7', "file://"]) expect(question).toContain(part);
+    for (const part of ["Sign in.", "https://sign.example/in", '"maxTokens":7', "file://"])
+      expect(question).toContain(part);
     const [, example = ""] = /task_answer with (.+), then/.exec(question) ?? [];
     // What the text gives for an example is taken as it stands.
     expect(textOf(await call("task_answer", JSON.parse(example) as object))).toContain("Nothing is left to answer.");

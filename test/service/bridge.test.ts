@@ -7,7 +7,13 @@ import { everything, memoryService, someone, textOf } from "../support/memory";
 
 const form = { kind: "form", message: "Sure?", schema: { type: "object" } } as const;
 const tool = (run: (task: TaskContext) => unknown) =>
-  defineTool({ name: "t", description: "t", input: { type: "object" }, task: "optional", run: (_, task) => run(task) as never });
+  defineTool({
+    name: "t",
+    description: "t",
+    input: { type: "object" },
+    task: "optional",
+    run: (_, task) => run(task) as never,
+  });
 
 /** Long enough never to be what ends a hold. */
 const LONG = 60_000;
@@ -35,7 +41,10 @@ describe("holding a task", () => {
     let finish = (_: string): void => {};
     const { start, hold, rest } = held(() => new Promise((resolve) => (finish = resolve)));
     const { id } = await start("t");
-    expect(await hold(id, { waitMs: 20 })).toMatchObject({ kind: "waiting", task: { id, stage: { phase: "working" } } });
+    expect(await hold(id, { waitMs: 20 })).toMatchObject({
+      kind: "waiting",
+      task: { id, stage: { phase: "working" } },
+    });
     finish("late");
     expect(textOf(await rest(id))).toBe("late");
   });
@@ -74,7 +83,11 @@ describe("holding a task", () => {
   it("ends at once at a question that the caller finds it cannot ask", async () => {
     const { start, hold } = held((task) => task.ask({ sure: form }));
     const { id } = await start("t");
-    const options = { restAt: "settled", deliver: 2, onDeliver: (asked: readonly OpenQuestion[]) => asked.length === 0 } as const;
+    const options = {
+      restAt: "settled",
+      deliver: 2,
+      onDeliver: (asked: readonly OpenQuestion[]) => asked.length === 0,
+    } as const;
     expect((await hold(id, options)).kind).toBe("asking");
   });
 

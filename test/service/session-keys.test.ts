@@ -19,6 +19,7 @@ function setUp() {
   const fragile: TaskStore = Object.assign(Object.create(store) as TaskStore, {
     mint: () => store.mint(),
     read: store.read.bind(store),
+    admit: store.admit.bind(store),
     create: async (...args: Parameters<TaskStore["create"]>) => {
       if (broken.now) throw new Error("The store is gone.");
       return store.create(...args);

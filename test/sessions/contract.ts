@@ -37,7 +37,8 @@ export function describeSessions(name: string, makeStage: () => SessionStage | P
       it("numbers each stream's events, and gives back what came after one on that stream, in order", async () => {
         const { sessions, session } = await setUp();
         const ids = [];
-        for (const stream of ["a", "b", "a", "a", "b"]) ids.push(await sessions.append(session, stream, `"${ids.length}"`));
+        for (const stream of ["a", "b", "a", "a", "b"])
+          ids.push(await sessions.append(session, stream, `"${ids.length}"`));
         expect(ids).toEqual(["a.1", "b.1", "a.2", "a.3", "b.2"]);
         expect(await sessions.replay(session, "a.1")).toEqual({
           stream: "a",
@@ -306,7 +307,11 @@ export function describeSessions(name: string, makeStage: () => SessionStage | P
 
 export const aSession = (key: string, now: number): Session => ({ key, expiresAt: now + DAY });
 
-export const call = (name: string, requestId: string | number): SessionRole => ({ kind: "call", call: name, requestId });
+export const call = (name: string, requestId: string | number): SessionRole => ({
+  kind: "call",
+  call: name,
+  requestId,
+});
 
 export const ready = (...asking: string[]): SessionMessage => ({ kind: "ready", asking });
 

@@ -94,7 +94,11 @@ describe("a session's object", () => {
   });
 
   it.each<[string, (stub: DurableObjectStub) => Promise<unknown>]>([
-    ["its sockets broke", (stub) => runInDurableObject(stub, (_, state) => state.getWebSockets().map((socket) => socket.close(1012, "restart")))],
+    [
+      "its sockets broke",
+      (stub) =>
+        runInDurableObject(stub, (_, state) => state.getWebSockets().map((socket) => socket.close(1012, "restart"))),
+    ],
     ["it was reset", (stub) => runInDurableObject(stub, (_, state) => state.abort("reset")).catch(() => {})],
   ])("is attached to again when %s, and says ready again", async (_, breakAll) => {
     const { sessions, session, object } = await setUp();

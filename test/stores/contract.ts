@@ -84,7 +84,7 @@ export function describeTaskStore(
         if (swept) await store.sweep(1_000);
         const again = { ...once, contextId: "second", createdAt: clock() };
         const oneAfterTheOther = Array.from({ length: 20 }, async (_, steps) => {
-          for (let n = 0; n < steps; n += 1) await null;
+          for (let n = 0; n < steps; n += 1) await Promise.resolve();
           return store.create(again);
         });
         const made = await Promise.all(oneAfterTheOther);
@@ -218,6 +218,39 @@ export function describeTaskStore(
         advance(HOUR);
         await store.sweep(1_000);
         expect((await store.create(draft("hang"), key)).kind).toBe("created");
+      });
+    });
+
+    describe("rates", () => {
+      it("refuses what one owner creates beyond CREATES_PER_MINUTE, until the next minute, and nobody else's", async () => {
+        const { store, draft, advance, clock } = await setUp({ createsPerMinute: 20 });
+        advance(60_000 - (clock() % 60_000));
+        const create = (owner: string) => store.create(draft("echo", { owner }));
+        const made = await Promise.all(Array.from({ length: 30 }, () => create("o")));
+        expect(made.filter(({ kind }) => kind === "created")).toHaveLength(20);
+        expect(made.find(({ kind }) => kind === "rate")).toMatchObject({ value: 20 });
+        expect((await create("another")).kind).toBe("created");
+        advance(60_000);
+        expect((await create("o")).kind).toBe("created");
+      });
+
+      it("counts anonymous callers by address", async () => {
+        const { store, advance, clock } = await setUp({ createsPerMinute: 2 });
+        advance(60_000 - (clock() % 60_000));
+        const admitted = [await store.admit("1.2.3.4"), await store.admit("1.2.3.4"), await store.admit("1.2.3.4")];
+        expect(admitted.map((wait) => wait === null)).toEqual([true, true, false]);
+        expect(await store.admit("5.6.7.8")).toBeNull();
+      });
+
+      it("refuses polls far beyond the advertised rate once the free ones are used up, and changes nothing", async () => {
+        const { store, create } = await setUp({ pollBurst: 10 });
+        const { id } = await create("hang", { pollIntervalMs: 60_000 });
+        const polls = [];
+        for (let n = 0; n < 12; n += 1) polls.push(await store.poll({ id, owner: "o" }));
+        expect(polls.slice(0, 10).every((polled) => polled?.kind === "task")).toBe(true);
+        expect(polls[11]).toMatchObject({ kind: "limited" });
+        expect(await store.poll({ id, owner: "somebody else" })).toBeNull();
+        expect(await store.read({ id, owner: "o" })).toMatchObject({ id });
       });
     });
 

@@ -174,7 +174,7 @@ describe("a create that was cut short", () => {
   /** The index has reserved, and then the Worker was gone. */
   const reserved = (draft: TaskDraft, now: number, idempotency: typeof KEY | null = null) => {
     const { id, tool, contextId, origin, createdAt } = draft;
-    const caps = { maxStored: 1, maxLive: 1 };
+    const caps = { maxStored: 1, maxLive: 1, maxPerMinute: 600 };
     return indexOf(objects, draft).reserve(
       { id, tool, contextId, origin, createdAt, deadline: now + 30_000, idempotency, ...caps },
       now,

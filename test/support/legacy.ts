@@ -154,7 +154,7 @@ export class EventReader {
   readonly messages: Wire[] = [];
   readonly closed: Promise<void>;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-  #wake = (): void => {};
+  #wakes: (() => void)[] = [];
 
   constructor(response: Response) {
     if (!isStream(response)) throw new Error(`No stream: ${response.status} ${response.headers.get("content-type")}`);
@@ -163,25 +163,23 @@ export class EventReader {
     this.closed = this.#read();
   }
 
-  /** The first message that fits, now or later; the test's own timeout is the limit. */
-  async until(fits: (message: Wire) => boolean): Promise<Wire> {
+  /** The n-th message that fits, now or later; the test's own timeout is the limit. */
+  async until(fits: (message: Wire) => boolean, n = 1): Promise<Wire> {
     for (;;) {
-      const found = this.messages.find(fits);
+      const found = this.messages.filter(fits)[n - 1];
       if (found !== undefined) return found;
-      await new Promise<void>((resolve) => (this.#wake = resolve));
+      await new Promise<void>((resolve) => this.#wakes.push(resolve));
     }
   }
 
-  /** The n-th message that is a request of the server's. */
+  /** The n-th request of the server's. */
   request(n = 1): Promise<Wire> {
-    let seen = 0;
-    return this.until((message) => {
-      if (message.method === undefined || message.id === undefined) return false;
-      seen += 1;
-      if (seen < n) return false;
-      seen = 0;
-      return true;
-    });
+    return this.until((message) => message.method !== undefined && message.id !== undefined, n);
+  }
+
+  /** The n-th notification of this method. */
+  notification(method: string, n = 1): Promise<Wire> {
+    return this.until((message) => message.method === method && message.id === undefined, n);
   }
 
   /** As a client that goes away. */
@@ -217,6 +215,6 @@ export class EventReader {
       ...(retry === undefined ? {} : { retry: Number(retry) }),
     });
     if (data.join("") !== "") this.messages.push(JSON.parse(data.join("\n")));
-    this.#wake();
+    for (const wake of this.#wakes.splice(0)) wake();
   }
 }

@@ -32,6 +32,9 @@ const baseConfig: Config = {
     reservationMs: 30_000,
     maxTasksPerOwner: 10_000,
     maxLiveTasksPerOwner: 1_000,
+  createsPerMinute: 600,
+  pollBurst: 100_000,
+  maxStreamsPerOwner: 50,
     resultLimitBytes: 10_485_760,
   },
   store: "memory",
@@ -93,7 +96,17 @@ export async function serve(
   const store = new MemoryTaskStore({ registry, limits, clock, fetch, log: () => {}, asking });
   const tasks = new TaskService({ store, sessions, limits, clock });
   const sealer = createSealer(async () => "a secret for tests, thirty-two bytes", clock);
-  const app = createApp({ config, registry, tasks, sessions, sealer, clock, fetch, log: (line) => log.push(line), ...over.deps });
+  const app = createApp({
+    config,
+    registry,
+    tasks,
+    sessions,
+    sealer,
+    clock,
+    fetch,
+    log: (line) => log.push(line),
+    ...over.deps,
+  });
 
   const send: Served["send"] = async (method, params = {}, options = {}) => {
     const { id = 1, capabilities = {}, meta = {}, token, signal } = options;

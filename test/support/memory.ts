@@ -19,6 +19,9 @@ export const limits: Limits = {
   reservationMs: 30_000,
   maxTasksPerOwner: 10_000,
   maxLiveTasksPerOwner: 1_000,
+  createsPerMinute: 600,
+  pollBurst: 100_000,
+  maxStreamsPerOwner: 50,
   resultLimitBytes: 10_485_760,
 };
 

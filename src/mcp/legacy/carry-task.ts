@@ -36,6 +36,7 @@ export async function carryTask(
       signal: AbortSignal.any([signal, leaving.signal]),
       restAt: "settled",
       deliver: rank,
+      onRelieved: () => (carries = false),
       onDeliver(questions) {
         carries = true;
         if (mayAsk(caller, questions)) void askClient(caller, exchange, { task: id }, questions);

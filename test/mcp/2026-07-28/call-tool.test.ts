@@ -621,7 +621,8 @@ describe("a call with an idempotency key", () => {
 
   it("from an anonymous caller finds nothing: its calls share nothing", async () => {
     const served = await serve([counted("optional", (_, { id }) => String(id)).tool]);
-    const call = async () => (await served.tool("t", {}, { headers: { "Idempotency-Key": "k" } })).result.content[0].text;
+    const call = async () =>
+      (await served.tool("t", {}, { headers: { "Idempotency-Key": "k" } })).result.content[0].text;
     expect(await call()).not.toBe(await call());
   });
 

@@ -8,7 +8,10 @@ const own = { token: "owner-a" };
 const keyed = { ...own, headers: { "Idempotency-Key": "k" } };
 const asking = { capabilities: { elicitation: {} } };
 
-const tool = (run: (task: TaskContext) => unknown, more: { output?: object; task?: TaskSupport; asks?: string[] } = {}) =>
+const tool = (
+  run: (task: TaskContext) => unknown,
+  more: { output?: object; task?: TaskSupport; asks?: string[] } = {},
+) =>
   defineTool({
     name: "t",
     description: "t",
@@ -80,7 +83,9 @@ describe("a call of a client without tasks (design decision 14)", () => {
   it("does not break what the tool's output schema promises: its handle is an error result", async () => {
     const { finished, finish } = work();
     const output = { type: "object", properties: { v: { type: "string" } }, required: ["v"] };
-    const served = await serve([tool(async () => ({ v: await finished }), { output })], { config: { inlineWaitMs: 1 } });
+    const served = await serve([tool(async () => ({ v: await finished }), { output })], {
+      config: { inlineWaitMs: 1 },
+    });
     const { result } = await served.tool("t");
     expect(result.isError).toBe(true);
     expect(result).not.toHaveProperty("structuredContent");
@@ -214,11 +219,7 @@ describe("a client that leaves a held call (design decision 15)", () => {
     const { taskId } = handleOf(((await response.json()) as Wire).result);
     client.abort();
     const waiting = new AbortController();
-    const left = served.send(
-      "tools/call",
-      { name: "task_result", arguments: { taskId } },
-      { signal: waiting.signal },
-    );
+    const left = served.send("tools/call", { name: "task_result", arguments: { taskId } }, { signal: waiting.signal });
     waiting.abort();
     await left.catch(() => null);
     finish();
@@ -254,7 +255,10 @@ describe("a held call whose task asks", () => {
     const runs = vi.fn();
     const served = await serve([tool((task) => (runs(task.id), interview.run({}, task)))], { owners });
     const first = (await served.tool("t", {}, options)).result;
-    expect(first).toMatchObject({ resultType: "input_required", inputRequests: { name: { method: "elicitation/create" } } });
+    expect(first).toMatchObject({
+      resultType: "input_required",
+      inputRequests: { name: { method: "elicitation/create" } },
+    });
     const inputResponses = { name: accept("Ada") };
     const second = (await round(served, { inputResponses, requestState: first.requestState }, options)).result;
     expect(Object.keys(second.inputRequests)).toEqual(["city"]);
@@ -289,7 +293,9 @@ describe("a held call whose task asks", () => {
   });
 
   it("finds nothing once the task has expired", async () => {
-    const served = await serve([tool(({ ask }) => ask({ name: form("Name?") }))], { limits: { questionTtlMs: 1_000, ttlMs: 60_000 } });
+    const served = await serve([tool(({ ask }) => ask({ name: form("Name?") }))], {
+      limits: { questionTtlMs: 1_000, ttlMs: 60_000 },
+    });
     const { requestState } = (await served.tool("t", {}, asking)).result;
     served.advance(3_000_000);
     const { error } = await round(served, { requestState }, asking);
@@ -321,19 +327,27 @@ describe("a held call whose task asks", () => {
 
   it("after its handle asks the client all the same, on task_result: a person is not answered for", async () => {
     const { finished, finish } = work();
-    const served = await serve(
-      [tool(async (task) => (await finished, interview.run({}, task)))],
-      { config: { inlineWaitMs: 20 } },
-    );
+    const served = await serve([tool(async (task) => (await finished, interview.run({}, task)))], {
+      config: { inlineWaitMs: 20 },
+    });
     const { taskId } = handleOf((await served.tool("t", {}, asking)).result);
     finish();
     const call = (params: object): Promise<Wire> =>
       served.call("tools/call", { name: "task_result", arguments: { taskId }, ...params }, asking);
-    const first = await until(() => call({}), ({ result }) => result.resultType === "input_required");
+    const first = await until(
+      () => call({}),
+      ({ result }) => result.resultType === "input_required",
+    );
     const answer = { inputResponses: { name: accept("Ada") }, requestState: first.result.requestState };
-    const second = await until(() => call(answer), ({ result }) => "city" in (result.inputRequests ?? {}));
+    const second = await until(
+      () => call(answer),
+      ({ result }) => "city" in (result.inputRequests ?? {}),
+    );
     const last = { inputResponses: { city: accept("Rome") }, requestState: second.result.requestState };
-    const done = await until(() => call(last), ({ result }) => handleOf(result) === undefined);
+    const done = await until(
+      () => call(last),
+      ({ result }) => handleOf(result) === undefined,
+    );
     expect(JSON.parse(done.result.content[0].text)).toEqual([accept("Ada"), accept("Rome")]);
   });
 
