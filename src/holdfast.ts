@@ -11,7 +11,7 @@ import { parseEnv, type Config } from "./env";
 import type { McpDeps } from "./mcp/wing";
 import { createSealer } from "./seal";
 import { safeFetch } from "./service/safe-fetch";
-import { TaskService } from "./service/task-service";
+import { AuditedTaskService } from "./service/audited-task-service";
 import type { TaskStore } from "./service/task-store";
 import { TaskError } from "./task/errors";
 import type { AnyTool } from "./tool/define-tool";
@@ -52,7 +52,9 @@ export function createHoldfast(options: HoldfastOptions) {
     return createApp({
       config,
       registry,
-      tasks: new TaskService({ store: storeOf(env), sessions, limits: config.limits, clock }),
+      tasks: new AuditedTaskService({ store: storeOf(env), sessions, limits: config.limits, clock }, (line) =>
+        console.log(JSON.stringify(line)),
+      ),
       sessions,
       sealer: createSealer(async () => config.sealingKey ?? mintedKey(KEYS), clock),
       clock,

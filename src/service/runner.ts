@@ -4,6 +4,7 @@ import type { Task } from "../task/task";
 import type { TaskEvent } from "../task/transition";
 import type { LogLevel, TaskContext } from "../tool/context";
 import { mayContinue, type Registry } from "../tool/registry";
+import { factsOf } from "./audit";
 import { attemptBackOff } from "./back-off";
 import type { Ending } from "./ending";
 import type { Limits } from "./limits";
@@ -67,8 +68,7 @@ export class Runner {
       clock,
       limits,
       fetch: this.#parts.fetch,
-      log: (level: LogLevel, message: string, data?: JsonObject) =>
-        log(level, message, { ...data, task: task.id, tool: task.tool }),
+      log: (level: LogLevel, message: string, data?: JsonObject) => log(level, message, { ...data, ...factsOf(task) }),
     };
     keepAlive(
       runTool(registered, holder, controller.signal)

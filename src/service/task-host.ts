@@ -4,6 +4,7 @@ import { isExpired, type LogEntry, type Owner, type Task, type TaskDraft } from 
 import { createTask, nextDue, transition, type TaskEvent } from "../task/transition";
 import type { LogLevel, TaskContext } from "../tool/context";
 import type { Registry } from "../tool/registry";
+import { announce } from "./announce";
 import { restartPause } from "./back-off";
 import { sortAnswers } from "./check-answer";
 import type { Limits } from "./limits";
@@ -226,8 +227,7 @@ export class TaskHost {
     // Only now: a commit that fails must not leave memory ahead of what is stored.
     this.#task = task;
     this.#alarm = alarm;
-    this.#announce(entry, task);
-    if (before.questions !== task.questions) this.#deliver(before, task);
+    announce(this.#parts, before, task, entry);
     if (event.type === "progressed") this.#outbox.touch(() => this.#parts.touch(task), this.#parts.keepAlive);
     for (const effect of effects) {
       if (effect.type === "abort") this.#runner.stop();
@@ -240,28 +240,6 @@ export class TaskHost {
   openQuestions(): readonly OpenQuestion[] {
     const task = this.#load();
     return task ? toSnapshot(task).openQuestions : [];
-  }
-
-  #deliver(before: Task, task: Task): void {
-    const { openQuestions } = toSnapshot(task);
-    const known = new Set(before.questions.map(({ key }) => key));
-    const fresh = openQuestions.filter(({ key }) => !known.has(key));
-    this.#parts.deliver(openQuestions, fresh);
-    // An anonymous caller has no feed of its tasks, so its session is told where the question is.
-    if (fresh.length > 0 && task.owner === null && task.client.session) {
-      this.#parts.keepAlive(
-        this.#parts
-          .asking(task)
-          .catch(() => this.#parts.log("warning", "A session could not be told of a question.", { task: task.id })),
-      );
-    }
-  }
-
-  #announce(entry: LogEntry, task: Task): void {
-    const settled = task.stage.phase === "settled";
-    const expired = task.stage.phase === "settled" && task.stage.outcome.kind === "expired";
-    this.#parts.announce({ kind: "event", entry }, settled && !expired);
-    if (expired) this.#parts.announce({ kind: "gone" }, true);
   }
 
   async #collect(task: Task, now: number): Promise<void> {

@@ -66,6 +66,8 @@ export type ClientFacts = {
   readonly session?: { readonly key: string; readonly expiresAt: number };
   /** The request's progress token, valid for the task's whole life (MCP 2025-11-25 tasks §Task Progress Notifications). */
   readonly progressToken?: string | number;
+  /** The caller's trace (W3C Trace Context `traceparent`): its log lines carry it. */
+  readonly traceparent?: string;
   /** It called without tasks: what it cannot be asked itself, its model answers with `task_answer`. */
   readonly bridged?: true;
 };

@@ -1,6 +1,5 @@
 import { TaskError } from "../../task/errors";
 import type { JsonText } from "../../task/json";
-import { audit } from "../legacy/audit";
 import type { Call } from "../legacy/call";
 import { ListParams } from "../legacy/schemas";
 import { openCursor, sealCursor } from "../list-cursor";
@@ -20,10 +19,7 @@ export async function getTask(call: Call): Promise<JsonText> {
 export async function cancelTask(call: Call): Promise<JsonText> {
   const { taskId } = readParams(call, TaskParams);
   const { task, changed } = await call.deps.tasks.cancel(call.principal, taskId);
-  if (changed) {
-    audit(call, "A task was cancelled.", task.id);
-    return JSON.stringify(toTask(task));
-  }
+  if (changed) return JSON.stringify(toTask(task));
   throw new TaskError("settled", `The task cannot be cancelled: it is ${toStatus(task)} already.`);
 }
 

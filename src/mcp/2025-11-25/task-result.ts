@@ -2,7 +2,6 @@ import { INVALID_PARAMS, JsonRpcError, type Answer, type Conversation } from "..
 import type { TaskSnapshot } from "../../service/task-store";
 import type { JsonText } from "../../task/json";
 import type { ToolResult } from "../../tool/define-tool";
-import { audit } from "../legacy/audit";
 import type { Call, Caller } from "../legacy/call";
 import { carryTask } from "../legacy/carry-task";
 import { withObjectContent } from "../legacy/content";
@@ -18,7 +17,6 @@ import { toStatus } from "./view";
 export async function taskResult(call: Call): Promise<Answer> {
   const { taskId } = readParams(call, TaskParams);
   const task = await call.deps.tasks.get(call.principal, taskId);
-  audit(call, "A task's result was asked for.", taskId);
   return task.stage.phase === "settled"
     ? toPayload(task)
     : awaitResult(call, { request: call.id, task: taskId, of: "result" });

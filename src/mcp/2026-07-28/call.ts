@@ -2,6 +2,7 @@ import type { RequestId } from "../../json-rpc";
 import type { Principal } from "../../service/principal";
 import type { JsonObject } from "../../task/json";
 import type { ClientFacts } from "../../task/task";
+import { traceOf } from "../trace";
 import type { McpDeps } from "../wing";
 
 /** One request of this revision. It stands alone: nothing of an earlier one counts (base §Statelessness). */
@@ -19,8 +20,9 @@ export type Call = {
 
 export const REVISION = "2026-07-28";
 
-export const clientFacts = ({ capabilities, principal }: Call): ClientFacts => ({
+export const clientFacts = ({ capabilities, principal, params }: Call): ClientFacts => ({
   revision: REVISION,
   capabilities,
   principal: principal.kind === "identified" ? { issuer: principal.issuer, subject: principal.subject } : null,
+  ...traceOf(params),
 });

@@ -3,6 +3,7 @@ import { aborted } from "../../service/suspension";
 import type { OpenQuestion } from "../../service/task-store";
 import { TaskError } from "../../task/errors";
 import type { JsonText } from "../../task/json";
+import { MAX_REFUSALS } from "../../task/questions";
 import type { Call } from "./call";
 import { askClient, CANCEL } from "./questions";
 import { randomName } from "./session";
@@ -43,12 +44,16 @@ export class CallLine {
     run: (answers: Readonly<Answers>) => Promise<T | Asks>,
   ): Promise<Exclude<T, Asks>> {
     const answers = Object.create(null) as Answers;
-    for (;;) {
+    for (let refused = 0; ;) {
       const outcome = await run(answers).catch((thrown: unknown) => {
         throw this.signal.aborted ? new Withdrawn() : thrown;
       });
       if (outcome.kind !== "input_required") return outcome as Exclude<T, Asks>;
-      Object.assign(answers, await this.#ask((outcome as Asks).questions));
+      const { questions } = outcome as Asks;
+      // A program that answers wrongly will do so for ever.
+      if (questions.some(({ key }) => key in answers)) refused += 1;
+      const given = refused > MAX_REFUSALS ? questions.map(({ key }) => [key, CANCEL] as const) : null;
+      Object.assign(answers, given ? Object.fromEntries(given) : await this.#ask(questions));
     }
   }
 

@@ -6,7 +6,6 @@ import type { ClientFacts } from "../../task/task";
 import { toHandle } from "../handle-text";
 import { idempotencyKeyOf } from "../idempotency";
 import { reportProgress, speakTo } from "../report";
-import { audit } from "./audit";
 import { clientFacts, type Caller } from "./call";
 import { toEndedTask, toResultText } from "./ended";
 import { inRequest, type ToolCall } from "./in-request";
@@ -33,7 +32,7 @@ export async function startTask(
   ttlMs?: number | null,
 ): Promise<TaskSnapshot> {
   const idempotencyKey = idempotencyKeyOf(call.headers, params._meta);
-  const { task, existing } = await call.deps.tasks.start({
+  const { task } = await call.deps.tasks.start({
     principal: call.principal,
     tool,
     arguments: params.arguments ?? {},
@@ -43,7 +42,6 @@ export async function startTask(
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     ...(ttlMs === undefined ? {} : { ttlMs }),
   });
-  audit(call, existing ? "A task was found again by its key." : "A task was created.", task.id);
   return task;
 }
 
