@@ -11,8 +11,9 @@ type Run = { readonly name: string; readonly args: readonly string[] };
 
 // The tasks scenarios belong to no spec version, so they are in the first run only.
 const runs: readonly Run[] = [
-  { name: "all", args: [] },
-  { name: "2026-07-28", args: ["--spec-version", "2026-07-28"] },
+  { name: "all", args: ["--suite", "all"] },
+  { name: "2026-07-28", args: ["--suite", "all", "--spec-version", "2026-07-28"] },
+  { name: "2025-11-25", args: ["--requirements", "2025-11-25"] },
 ];
 
 type Outcome = {
@@ -44,10 +45,10 @@ if (outcomes.some((outcome) => !outcome["as expected"])) {
 }
 
 async function conform({ name, args }: Run): Promise<Outcome> {
-  console.log(`\n--suite all ${args.join(" ")}`);
+  console.log(`\n${args.join(" ")}`);
   const expected = resolve(ROOT, `test/conformance/expected-failures.${name}.yml`);
   const into = join(results, name);
-  const suite = ["server", "--url", `${server.url}/mcp`, "--suite", "all", ...args];
+  const suite = ["server", "--url", `${server.url}/mcp`, ...args];
   const { code, output } = await nodeRun([SUITE, ...suite, "--expected-failures", expected, "--output-dir", into]);
   const checks = await readChecks(into);
   // No scenario run at all would be no failure to the suite.

@@ -1,4 +1,4 @@
-import { Hono } from "hono";
+import { Hono } from "hono/tiny";
 import { authenticator } from "./auth";
 import { cors } from "./cors";
 import { mcpRoutes } from "./mcp/routes";
@@ -16,9 +16,8 @@ export function createApp(deps: AppDeps): Hono {
   // What stands above is for pages of any origin; what follows is not.
   app.use(cors(deps.config));
   app.get("/", (c) => c.text("Holdfast: durable tasks for slow tools. MCP clients talk to /mcp.\n"));
-  // Both spellings are served: clients drop the body or the token when they are redirected.
+  // The router takes `/mcp/` for it too; clients that are redirected drop the body or the token.
   app.route("/mcp", mcpRoutes(deps, authenticate));
-  app.route("/mcp/", mcpRoutes(deps, authenticate));
   app.notFound((c) => c.text("Nothing is served here.\n", 404));
   app.onError((thrown, c) => {
     deps.log?.({ level: "error", message: "A request failed.", error: thrown.stack ?? thrown.message });

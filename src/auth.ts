@@ -32,7 +32,7 @@ export function authenticator(config: AuthSettings, deps: AuthDeps): Authenticat
     const header = request.headers.get("authorization");
     if (header === null) {
       const open = verifiers.length === 0 && (config.allowAnonymous || onLoopbackHost(request));
-      return open ? { kind: "anonymous", address: request.headers.get("cf-connecting-ip") ?? "" } : null;
+      return open ? anonymous(request.headers.get("cf-connecting-ip")) : null;
     }
     // From here on a credential was presented: it is right or it is refused, also where anonymous callers are let in.
     const token = bearerToken(header);
@@ -51,6 +51,10 @@ export function authenticator(config: AuthSettings, deps: AuthDeps): Authenticat
     return principal === null ? unauthenticated(door, where) : insufficient(door, where);
   };
 }
+
+/** The platform says where the request came from; elsewhere nobody does. */
+const anonymous = (address: string | null): Principal =>
+  address === null ? { kind: "anonymous" } : { kind: "anonymous", address };
 
 /** Anonymous callers are clients. `admin` includes the other scopes; `worker` includes none. */
 const mayEnter = (principal: Principal, { scope }: Door): boolean =>

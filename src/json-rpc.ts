@@ -53,6 +53,8 @@ export type Exchange = {
 export type Conversation = {
   /** `when_slow`: one JSON answer if it ends soon and says nothing before. `never`: one JSON answer, however long it takes. */
   readonly stream: "at_once" | "when_slow" | "never";
+  /** It only waits: nothing is done for this client alone, so that it left need not be noticed soon. */
+  readonly waits?: true;
   readonly run: (exchange: Exchange) => Promise<JsonText>;
 };
 

@@ -1,4 +1,4 @@
-import { Hono } from "hono";
+import { Hono } from "hono/tiny";
 import type { OAuthSettings } from "./env";
 import { tokenScope } from "./oauth";
 

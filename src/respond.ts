@@ -47,12 +47,15 @@ export type RespondOptions = {
 /** How what a method came to is written down; null where nothing is to be sent. */
 type Frame = {
   readonly result: (text: JsonText) => JsonText | null;
-  readonly error: (error: JsonRpcError) => JsonText | null;
+  readonly error: (error: JsonRpcError) => JsonText;
+  /** Whether a stream that has begun ends with it. */
+  readonly onStream: boolean;
 };
 
 const answerTo = (id: RequestId): Frame => ({
   result: (text) => resultText(id, text),
   error: (error) => errorText(error, id),
+  onStream: true,
 });
 
 /** Runs the method and answers with one JSON object or an event stream. */
@@ -93,23 +96,24 @@ export async function respondToAll(
     const texts = await Promise.all(requests.map((request) => answerOne(request, shared)));
     return `[${texts.filter((text) => text !== null).join(",")}]`;
   };
-  return converse(
-    c,
-    { result: (text) => text, error: (error) => errorText(error) },
-    { stream: "when_slow", run },
-    options,
-  );
+  const list: Frame = { result: (text) => text, error: (error) => errorText(error), onStream: true };
+  return converse(c, list, { stream: "when_slow", run }, options);
 }
 
-/** A stream that answers no request: it lasts until its client leaves, or `run` ends. */
+/** A stream that answers no request: it lasts until its client leaves, or `run` ends. What fails at once is an error. */
 export function openStream(
   c: Context,
   run: (exchange: Exchange) => Promise<void>,
   explain: RespondOptions["explain"],
 ): Promise<Response> {
-  const conversation: Conversation = { stream: "at_once", run: (exchange) => run(exchange).then(() => "") };
-  const nothing: Frame = { result: () => null, error: () => null };
-  return converse(c, nothing, conversation, { accepts: { json: false, eventStream: true }, explain });
+  const nothing: Frame = { result: () => null, error: (error) => errorText(error), onStream: false };
+  const conversation = {
+    stream: "when_slow",
+    waits: true,
+    run: (exchange: Exchange) => run(exchange).then(() => ""),
+  } as const;
+  const accepts = { json: false, eventStream: true };
+  return converse(c, nothing, conversation, { accepts, explain });
 }
 
 async function converse(
@@ -157,10 +161,10 @@ async function converse(
   }
   void finished.then(({ text }) => {
     if (gone.signal.aborted) queue.drop();
-    else queue.end(text === null ? undefined : { data: text, ...named() });
+    else queue.end(text === null || !frame.onStream ? undefined : { data: text, ...named() });
   });
   return eventStream(c, queue, {
-    keepAliveMs: conversation.stream === "at_once" ? KEEP_ALIVE_MS : CALL_KEEP_ALIVE_MS,
+    keepAliveMs: conversation.waits || conversation.stream === "at_once" ? KEEP_ALIVE_MS : CALL_KEEP_ALIVE_MS,
     onGone: leave,
   });
 }

@@ -2,18 +2,24 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import {
   createTaskSessionFromClient,
+  toolDeclarationFromMcpTool,
   type ApplicationElicitResult,
   type TaskEnabledSession,
+  type WithTasksOptions,
 } from "@modelcontextprotocol/ext-tasks/client";
 
 const PROTOCOL_VERSION = "2026-07-28";
 const CLIENT_INFO = { name: "holdfast-scripts", version: "1.0.0" };
 const CAPABILITIES = { elicitation: { form: {} }, extensions: { "io.modelcontextprotocol/tasks": {} } };
+/** Of 2025-11-25, which has tasks in its core. */
+const LEGACY_CAPABILITIES = { elicitation: { form: {} }, tasks: {} };
 
 export type TasksClientOptions = {
   readonly token?: string | undefined;
   /** Answers the server's forms; without it they are dismissed. */
   readonly elicit?: (params: { readonly [name: string]: unknown }) => ApplicationElicitResult;
+  /** `modern` is 2026-07-28 with the Tasks extension, and the default; `legacy` 2025-11-25. */
+  readonly era?: "modern" | "legacy";
 };
 
 export type TasksClient = {
@@ -24,26 +30,36 @@ export type TasksClient = {
 
 export async function connectTasksClient(
   url: string,
-  { token, elicit }: TasksClientOptions = {},
+  { token, elicit, era = "modern" }: TasksClientOptions = {},
 ): Promise<TasksClient> {
-  const credentials: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const client = new Client(CLIENT_INFO, {
-    capabilities: CAPABILITIES,
-    versionNegotiation: { mode: { pin: PROTOCOL_VERSION } },
+    capabilities: era === "modern" ? CAPABILITIES : LEGACY_CAPABILITIES,
+    versionNegotiation: { mode: era === "modern" ? { pin: PROTOCOL_VERSION } : "legacy" },
   });
-  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: credentials } }));
-  const session = createTaskSessionFromClient(client, {
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
+  const options = {
     // One deployment, one identity: a reference that another process made can be resumed.
     endpointId: url,
-    // The client's own codec refuses task handles, so the package has them sent beside it.
-    rawDispatch: (request, options) =>
-      dispatch(url, { ...credentials, ...options?.context?.headers }, request as WireRequest, options?.signal),
-    v2RequestFraming: { protocolVersion: PROTOCOL_VERSION, clientInfo: CLIENT_INFO, clientCapabilities: CAPABILITIES },
-    onInputRequest: async (request) => {
+    onInputRequest: (async (request) => {
       // The only kind this client declared.
       if (request.kind !== "elicitation") throw new Error(`Unexpected ${request.kind} request.`);
       return (elicit?.(request.params) ?? { action: "cancel" }) as never;
-    },
+    }) satisfies NonNullable<WithTasksOptions["onInputRequest"]>,
+  };
+  if (era === "legacy") {
+    // There the client asks for a task, so it must know which tools have them.
+    const { tools } = await client.listTools();
+    const declared = new Map(tools.map((tool) => [tool.name, toolDeclarationFromMcpTool(tool)]));
+    const currentTool = (name: string) => declared.get(name);
+    return { client, session: createTaskSessionFromClient(client, { ...options, tools: { currentTool } }) };
+  }
+  const session = createTaskSessionFromClient(client, {
+    ...options,
+    // The client's own codec refuses task handles, so the package has them sent beside it.
+    rawDispatch: (request, { context, signal } = {}) =>
+      dispatch(url, { ...headers, ...context?.headers }, request as WireRequest, signal),
+    v2RequestFraming: { protocolVersion: PROTOCOL_VERSION, clientInfo: CLIENT_INFO, clientCapabilities: CAPABILITIES },
   });
   return { client, session };
 }

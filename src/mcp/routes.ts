@@ -1,5 +1,6 @@
-import { Hono, type Context } from "hono";
+import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
+import { Hono } from "hono/tiny";
 import type { Authenticate } from "../auth";
 import type { Clock } from "../clock";
 import type { Config } from "../env";

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { TaskError } from "../task/errors";
 import { isObject, type JsonObject } from "../task/json";
 import type { LogLevel } from "../tool/context";
@@ -33,7 +33,7 @@ export type RawParams = {
 };
 
 /** The params in the shape the method wants. Whatever else they carry is ignored. */
-export function readParams<S extends z.ZodType>({ params, unsafeNumbers }: RawParams, schema: S): z.output<S> {
+export function readParams<S extends z.ZodMiniType>({ params, unsafeNumbers }: RawParams, schema: S): z.output<S> {
   if (unsafeNumbers) {
     throw new TaskError(
       "invalid",

@@ -138,6 +138,11 @@ export class TaskService {
     );
   }
 
+  /** The same for the server's own business: no poll, and without the body of a result. Null when there is none. */
+  async peek(principal: Principal, id: string): Promise<TaskSnapshot | null> {
+    return this.#read(principal, id, { body: false });
+  }
+
   /** Unknown, answered and retired keys are ignored; a malformed answer retires its key and asks again. Throws `not_found`. */
   async answer(principal: Principal, id: string, answers: Readonly<Record<string, JsonText>>): Promise<TaskSnapshot> {
     return found(await this.#parts.store.tell(this.#ref(principal, id), { kind: "answer", answers })).task;

@@ -1,31 +1,24 @@
 // The official requester library, unmodified: @modelcontextprotocol/ext-tasks on @modelcontextprotocol/client.
 import { spawn } from "node:child_process";
 import { resolve } from "node:path";
-import type { SerializedTaskReference, TaskOutcome } from "@modelcontextprotocol/ext-tasks/client";
+import type { SerializedTaskReference, TaskOutcome, ToolCallOptions } from "@modelcontextprotocol/ext-tasks/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startDevServer, type DevServer } from "../../scripts/support/dev-server";
 import { connectTasksClient, type TasksClient } from "../../scripts/support/tasks-client";
 
 let server: DevServer;
-beforeAll(async () => void (server = await startDevServer({ env: "conformance" })));
+beforeAll(async () => {
+  // It waits one interval before it looks for the first time.
+  server = await startDevServer({ env: "conformance", vars: { TASK_POLL_INTERVAL_MS: "250" } });
+});
 afterAll(() => server.stop());
 
 describe("the official Tasks library", () => {
   let connected: TasksClient;
   beforeAll(async () => void (connected = await connectTasksClient(`${server.url}/mcp`, { elicit: fillIn })));
-  afterAll(async () => {
-    await connected.session.close();
-    await connected.client.close();
-  });
+  afterAll(() => disconnect(connected));
 
-  const call = async (name: string, args = {}) => {
-    const execution = await connected.session.callTool(name, args);
-    const states: string[] = [];
-    const { outcome } = await execution.settle({
-      onEvent: (event) => void (event.type === "task" && states.push(event.task.status)),
-    });
-    return { kind: execution.kind, outcome: seen(outcome), states };
-  };
+  const call = (name: string, args = {}) => settled(connected, name, args);
 
   it.each([
     ["slow_compute", { seconds: 1, label: "pi" }, "Computed pi in 1 s."],
@@ -83,6 +76,65 @@ describe("the official Tasks library", () => {
   });
 });
 
+/** It polls `tasks/get` and never asks for `tasks/result` while a task goes on, so questions reach it on the GET stream. */
+describe("the official Tasks library on 2025-11-25", () => {
+  let connected: TasksClient;
+  beforeAll(async () => {
+    connected = await connectTasksClient(`${server.url}/mcp`, { elicit: fillIn, era: "legacy" });
+    expect(connected.client.getNegotiatedProtocolVersion()).toBe("2025-11-25");
+  });
+  afterAll(() => disconnect(connected));
+
+  const call = (name: string, args = {}) => settled(connected, name, args, { task: { preference: "require" } });
+
+  it.each([
+    ["slow_compute", { seconds: 1, label: "pi" }, "Computed pi in 1 s."],
+    ["must", { ms: 50 }, "done"],
+    ["big", { bytes: 40, pattern: "ab" }, "ab".repeat(20)],
+    ["park", { ms: 500 }, "awake"],
+  ])("waits for %s", async (name, args, text) => {
+    expect(await call(name, args)).toMatchObject({ kind: "task", outcome: { status: "completed", text } });
+  });
+
+  it.each([
+    ["confirm_delete", { filename: "a.txt" }, "Deleted a.txt."],
+    ["multi_input", {}, /"name":"Alice".*"confirm":true/],
+    ["ask", { keys: ["k1", "k2"] }, /k1.*Alice.*k2.*Alice/],
+  ])("answers what %s asks", async (name, args, text) => {
+    const { kind, outcome } = await call(name, args);
+    expect(kind).toBe("task");
+    expect(outcome).toMatchObject({ status: "completed", text: expect.stringMatching(text) });
+  });
+
+  it("answers what test_tool_with_task asks before it is a task", async () => {
+    expect(await call("test_tool_with_task")).toMatchObject({ kind: "task", outcome: { text: "Hello, Alice!" } });
+  });
+
+  it("sees a tool error and a protocol error as failed tasks, with what they said", async () => {
+    expect((await call("failing_job")).outcome).toEqual({
+      status: "failed",
+      message: "This job ends with an error on purpose.",
+    });
+    expect((await call("protocol_error_job")).outcome).toEqual({
+      status: "failed",
+      message: "This job ends with a protocol error on purpose.",
+    });
+  });
+
+  it("gets the result of a held call where it asks for no task", async () => {
+    const held = await settled(connected, "slow", { ms: 200, text: "in time" });
+    expect(held).toMatchObject({ kind: "immediate", outcome: { status: "completed", text: "in time" } });
+    const asked = await settled(connected, "ask", { keys: ["k1"] });
+    expect(asked).toMatchObject({ kind: "immediate", outcome: { text: expect.stringMatching(/k1.*Alice/) } });
+  });
+
+  it("cancels", async () => {
+    const execution = await connected.session.callTool("slow", { ms: 60_000 }, { task: { preference: "require" } });
+    await execution.cancel();
+    expect((await execution.result()).status).toBe("cancelled");
+  });
+});
+
 it("resumes a task from a new process after the server was killed and restarted", async () => {
   const { client, session } = await connectTasksClient(`${server.url}/mcp`);
   const running = await handedOff(session, "slow", { ms: 4_000, text: "survived" });
@@ -93,6 +145,21 @@ it("resumes a task from a new process after the server was killed and restarted"
   expect(await resumeElsewhere(running)).toMatchObject({ status: "completed", text: "survived" });
   expect(await resumeElsewhere(asking)).toMatchObject({ status: "completed", text: "Deleted b.txt." });
 });
+
+async function disconnect({ client, session }: TasksClient): Promise<void> {
+  await session.close();
+  await client.close();
+}
+
+/** Calls a tool and follows what comes of it to its end. */
+async function settled({ session }: TasksClient, name: string, args: object, options?: ToolCallOptions<unknown>) {
+  const execution = await session.callTool(name, { ...args }, options);
+  const states: string[] = [];
+  const { outcome } = await execution.settle({
+    onEvent: (event) => void (event.type === "task" && states.push(event.task.status)),
+  });
+  return { kind: execution.kind, outcome: seen(outcome), states };
+}
 
 async function handedOff(session: TasksClient["session"], tool: string, args: Record<string, string | number>) {
   const execution = await session.callTool(tool, args);
@@ -121,7 +188,7 @@ function seen(outcome: TaskOutcome<unknown>): object {
   }
   if (outcome.status === "failed") {
     const { code, message } = outcome.error;
-    return { status: outcome.status, code, message };
+    return { status: outcome.status, ...(code === undefined ? {} : { code }), message };
   }
   return { status: outcome.status };
 }

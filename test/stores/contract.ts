@@ -645,7 +645,7 @@ export function describeTaskStore(
         expect(await store.read({ id, owner: "o" })).toBeNull();
       });
 
-      it("removes exactly what has expired, once, in two runs at the same time", async () => {
+      it("removes exactly what has expired, once, in two runs at the same time (P06)", async () => {
         const { store, create, rows, until, advance, clock } = await setUp({
           minTtlMs: 1_000,
           questionTtlMs: MINUTE,

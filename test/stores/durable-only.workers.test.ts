@@ -288,7 +288,7 @@ describe("an idempotency key", () => {
 });
 
 describe("what is left behind", () => {
-  it("by a collected task: nothing, no alarm, and nothing again when it is asked for later", async () => {
+  it("by a collected task: nothing, no alarm, and nothing again when it is asked for later (P04)", async () => {
     const { store, now, advance } = await emptyDeployment({ minTtlMs: 1_000 });
     const { id } = await created(store, now(), "nap", {
       arguments: JSON.stringify({ until: now() + 30 * MINUTE }),

@@ -32,9 +32,9 @@ const baseConfig: Config = {
     reservationMs: 30_000,
     maxTasksPerOwner: 10_000,
     maxLiveTasksPerOwner: 1_000,
-  createsPerMinute: 600,
-  pollBurst: 100_000,
-  maxStreamsPerOwner: 50,
+    createsPerMinute: 600,
+    pollBurst: 100_000,
+    maxStreamsPerOwner: 50,
     resultLimitBytes: 10_485_760,
   },
   store: "memory",
@@ -56,6 +56,8 @@ export type Served = {
   readonly log: object[];
   /** Moves the clock of the server. */
   advance(ms: number): void;
+  /** What the cron does: collects what has expired. */
+  sweep(): Promise<unknown>;
   /** A request as a well-behaved client of the revision sends it. */
   send(method: string, params?: Wire, options?: SendOptions): Promise<Response>;
   /** The same, when the answer is to be a single message. */
@@ -124,6 +126,7 @@ export async function serve(
     tasks,
     log,
     advance: (ms) => void (shift += ms),
+    sweep: () => store.sweep(1_000),
     send,
     call,
     tool: (name, args = {}, options) => call("tools/call", { name, arguments: args }, options),

@@ -36,7 +36,7 @@ export const mcp20251125: LegacyRevision = {
   resume: (caller, resumable) =>
     resumable.of === "result"
       ? awaitResult(caller, resumable)
-      : { stream: "when_slow", run: (exchange) => hold(caller, exchange, resumable) },
+      : { stream: "when_slow", waits: true, run: (exchange) => hold(caller, exchange, resumable) },
   needsHelpers: (capabilities) => !("tasks" in capabilities),
   toTool,
   toCallToolResult: withObjectContent,

@@ -1,15 +1,14 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { CallToolParams as PlainParams } from "../legacy/schemas";
 import { text } from "../schemas";
 
 /** ms from creation; null wishes for no end. */
 const ttl = z
   .number("must be a number of ms")
-  .min(0, "must not be negative")
-  .max(Number.MAX_SAFE_INTEGER, "is too long");
+  .check(z.minimum(0, "must not be negative"), z.maximum(Number.MAX_SAFE_INTEGER, "is too long"));
 
-export const CallToolParams = PlainParams.extend({
-  task: z.object({ ttl: ttl.nullish() }, "must be an object").optional(),
+export const CallToolParams = z.extend(PlainParams, {
+  task: z.optional(z.object({ ttl: z.nullish(ttl) }, "must be an object")),
 });
 
 /** `related-task` in `_meta` names nothing here: the param does (tasks §Associating Task-Related Messages). */

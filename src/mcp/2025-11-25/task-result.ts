@@ -25,6 +25,7 @@ export async function taskResult(call: Call): Promise<Answer> {
 /** Any number may wait for one task. What it asks goes out on one of their streams, with its progress. */
 export const awaitResult = (caller: Caller, resumable: Resumable): Conversation => ({
   stream: "when_slow",
+  waits: true,
   async run(exchange) {
     const { deps, principal } = caller;
     const { task } = resumable;

@@ -12,7 +12,7 @@ import { listen } from "./listen";
 import { cancelTask, getTask, updateTask } from "./task-methods";
 
 /** Everything this revision answers. What it removed, `initialize`, `ping` or `tasks/result`, is absent by absence. */
-const methods: Readonly<Record<string, Method<Call>>> = {
+export const methods: Readonly<Record<string, Method<Call>>> = {
   "server/discover": discover,
   "tools/list": listTools,
   "tools/call": callTool,

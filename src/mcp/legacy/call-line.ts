@@ -5,7 +5,7 @@ import { TaskError } from "../../task/errors";
 import type { JsonText } from "../../task/json";
 import { MAX_REFUSALS } from "../../task/questions";
 import type { Call } from "./call";
-import { askClient, CANCEL } from "./questions";
+import { asker, CANCEL } from "./questions";
 import { randomName } from "./session";
 
 /** Most calls are over by then, and need no connection to their session. */
@@ -63,16 +63,14 @@ export class CallLine {
   }
 
   async #ask(questions: readonly OpenQuestion[]): Promise<Answers> {
-    if (!this.#exchange.streams) {
-      const message = "The tool asks the client, which needs an event stream; Accept must allow text/event-stream.";
-      throw new TaskError("capability_missing", message);
-    }
+    if (!this.#exchange.streams) throw notAskable();
     await this.#attach();
     const answers = Object.create(null) as Answers;
     const answered = questions.map(async ({ key }) => {
       answers[key] = await new Promise<JsonText>((resolve) => this.#waiting.set(key, resolve));
     });
-    await askClient(this.#call, this.#exchange, { call: this.#name }, questions);
+    // Another round may ask under the same keys.
+    if (!asker(this.#call, this.#exchange, { call: this.#name })(questions)) throw notAskable();
     const late = setTimeout(() => {
       for (const answer of this.#waiting.values()) answer(CANCEL);
     }, this.#patience - Date.now());
@@ -103,3 +101,9 @@ export class CallLine {
     }
   }
 }
+
+const notAskable = (): TaskError =>
+  new TaskError(
+    "capability_missing",
+    "The tool asks the client, which needs its capability for that, and an Accept header that allows text/event-stream.",
+  );

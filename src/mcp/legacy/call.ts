@@ -2,6 +2,7 @@ import type { RequestId } from "../../json-rpc";
 import { ownerOf, type Principal } from "../../service/principal";
 import type { JsonObject } from "../../task/json";
 import type { ClientFacts } from "../../task/task";
+import { traceOf } from "../trace";
 import type { McpDeps } from "../wing";
 import type { LegacyRevision } from "./revision";
 import type { LegacySession } from "./session";
@@ -26,9 +27,10 @@ export type Call = Caller & {
 /** Whom tokens that a client brings back are bound to. Anonymous callers are told apart by their sessions alone. */
 export const boundTo = ({ principal, session }: Caller): string => ownerOf(principal) ?? `anonymous:${session.key}`;
 
-export const clientFacts = ({ principal, session, revision }: Caller): ClientFacts => ({
+export const clientFacts = ({ principal, session, revision, params }: Call): ClientFacts => ({
   revision: revision.version,
   capabilities: session.capabilities,
   principal: principal.kind === "identified" ? { issuer: principal.issuer, subject: principal.subject } : null,
   session: { key: session.key, expiresAt: session.expiresAt },
+  ...traceOf(params),
 });

@@ -1,10 +1,11 @@
 import type { Exchange } from "../../json-rpc";
 import type { Rank } from "../../service/carrier";
 import type { TaskSnapshot } from "../../service/task-store";
+import { notFound } from "../../task/errors";
 import type { Phase } from "../../task/task";
 import { reportProgress, speakTo } from "../report";
 import type { Caller } from "./call";
-import { askClient, mayAsk, relatedTask } from "./questions";
+import { asker, relatedTask } from "./questions";
 
 export type CarryOptions = {
   readonly rank: Rank;
@@ -23,11 +24,14 @@ export async function carryTask(
   { rank, signal, onPhase }: CarryOptions,
 ): Promise<TaskSnapshot | null> {
   const { deps, principal } = caller;
-  const { client, progress, stage } = await deps.tasks.get(principal, id);
+  const begun = await deps.tasks.peek(principal, id);
+  if (!begun) throw notFound();
+  const { client, progress, stage } = begun;
   // The token of the call that made the task holds for all of its life, in the session that gave it. No value is told twice.
   const token = client.session?.key === caller.session.key ? client.progressToken : undefined;
   const told = { after: progress?.progress, meta: relatedTask(id) };
   const onProgress = reportProgress(speakTo(exchange), token, told);
+  const ask = asker(caller, exchange, { task: id, bridged: client.bridged === true });
   const leaving = new AbortController();
   let carries = false;
   let { phase } = stage;
@@ -39,8 +43,7 @@ export async function carryTask(
       onRelieved: () => (carries = false),
       onDeliver(questions) {
         carries = true;
-        if (mayAsk(caller, questions)) void askClient(caller, exchange, { task: id }, questions);
-        else leaving.abort();
+        if (!ask(questions)) leaving.abort();
       },
       onEvent(entry) {
         if (carries && entry.progress) onProgress(entry.progress);

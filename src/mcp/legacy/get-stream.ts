@@ -33,7 +33,11 @@ export async function openGetStream(c: Context, caller: Caller, explain: Respond
         ending.abort();
       }
     },
-    explain,
+    // No stream is no answer: 200 would have a client take the error for one.
+    (thrown) => {
+      const { status, code, message, extras } = explain(thrown);
+      return new JsonRpcError(status < 400 ? 429 : status, code, message, extras);
+    },
   );
 }
 

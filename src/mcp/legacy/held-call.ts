@@ -1,5 +1,5 @@
 import type { Conversation, Exchange } from "../../json-rpc";
-import { holdTask, type HoldOptions } from "../../service/bridge";
+import { holdTask } from "../../service/bridge";
 import type { TaskSnapshot } from "../../service/task-store";
 import type { JsonText } from "../../task/json";
 import type { ClientFacts } from "../../task/task";
@@ -9,7 +9,7 @@ import { reportProgress, speakTo } from "../report";
 import { clientFacts, type Caller } from "./call";
 import { toEndedTask, toResultText } from "./ended";
 import { inRequest, type ToolCall } from "./in-request";
-import { askClient, mayAsk } from "./questions";
+import { asker } from "./questions";
 import { primeStream, type Resumable } from "./resume";
 
 /** A client without tasks waits for one (design decision 14). Its leaving changes nothing about the work. */
@@ -22,7 +22,7 @@ export function callHeld(toolCall: ToolCall): Conversation {
   };
   const run = (exchange: Exchange): Promise<JsonText> =>
     tool.tool.prepare ? inRequest(toolCall, exchange, ({ prepared }) => begin(exchange, prepared)) : begin(exchange);
-  return { stream: "when_slow", run };
+  return { stream: "when_slow", waits: true, run };
 }
 
 export async function startTask(
@@ -61,15 +61,7 @@ export async function hold(caller: Caller, exchange: Exchange, resumable: Resuma
 }
 
 /** The task's questions go out on this stream, as long as the client may be asked all of them. */
-export const asking = (
-  caller: Caller,
-  exchange: Exchange,
-  task: string,
-): Required<Pick<HoldOptions, "deliver" | "onDeliver">> => ({
-  deliver: 2,
-  onDeliver(questions) {
-    if (!mayAsk(caller, questions)) return false;
-    void askClient(caller, exchange, { task }, questions);
-    return true;
-  },
+export const asking = (caller: Caller, exchange: Exchange, task: string) => ({
+  deliver: 2 as const,
+  onDeliver: asker(caller, exchange, { task, bridged: true }),
 });

@@ -11,33 +11,48 @@ const QUESTION_ID_TTL_MS = 2_592_000_000;
 
 export const CANCEL: JsonText = '{"action":"cancel"}';
 
-/** Who asks: a task, or a call that is no task. */
-export type Asker = { readonly task: string } | { readonly call: string };
+/** Who asks: a task, one that its client takes for a plain call, or a call that is no task. */
+export type Asker = { readonly task: string; readonly bridged: boolean } | { readonly call: string };
 
 /**
- * Sends questions as requests to the client. Their JSON-RPC ids say whose they are and to which key the answer belongs,
- * so nothing is stored for them, and a question that is sent again has a new id. Never rejects.
+ * Sends questions as requests to the client, each once on one stream. Their JSON-RPC ids say whose they are and to which
+ * key the answer belongs, so nothing is stored for them, and a question that goes out again on another stream has a new
+ * id. False, and nothing is sent, where the client did not declare that it can be asked so.
  */
-export async function askClient(
+export function asker(
   caller: Caller,
   exchange: Exchange,
-  asker: Asker,
+  from: Asker,
+): (questions: readonly OpenQuestion[]) => boolean {
+  const sent = new Set<string>();
+  return (questions) => {
+    // A server that was restarted meanwhile tells of all that is open.
+    const fresh = questions.filter(({ key }) => !sent.has(key));
+    const requests = fresh.map(({ request }) => request);
+    if (!canBeAsked(caller.session.capabilities, requests)) return false;
+    for (const { key } of fresh) sent.add(key);
+    send(caller, exchange, from, fresh).catch((thrown: unknown) => {
+      caller.deps.log?.({ level: "error", message: "A question could not be sent.", error: String(thrown) });
+    });
+    return true;
+  };
+}
+
+async function send(
+  caller: Caller,
+  exchange: Exchange,
+  from: Asker,
   questions: readonly OpenQuestion[],
 ): Promise<void> {
-  const { sealer, clock, log } = caller.deps;
-  const [name, from, related] =
-    "task" in asker
-      ? [asker.task, { t: asker.task }, { _meta: relatedTask(asker.task) }]
-      : [asker.call, { c: asker.call }, {}];
-  try {
-    for (const { key, request } of questions) {
-      const bound = { principal: boundTo(caller), expiresAt: clock() + QUESTION_ID_TTL_MS };
-      const id = await sealer.seal(PURPOSE, { ...from, k: key }, bound);
-      const params = caller.revision.toInputParams(request, `${name}.${key}`);
-      void exchange.request(id, request.method, JSON.stringify({ ...params, ...related }));
-    }
-  } catch (thrown) {
-    log?.({ level: "error", message: "A question could not be sent.", error: String(thrown) });
+  const { sealer, clock } = caller.deps;
+  const [name, facts] = "task" in from ? [from.task, { t: from.task }] : [from.call, { c: from.call }];
+  // Libraries refuse what names a task that their client was never given.
+  const related = "task" in from && !from.bridged ? { _meta: relatedTask(from.task) } : {};
+  for (const { key, request } of questions) {
+    const bound = { principal: boundTo(caller), expiresAt: clock() + QUESTION_ID_TTL_MS };
+    const id = await sealer.seal(PURPOSE, { ...facts, k: key }, bound);
+    const params = caller.revision.toInputParams(request, `${name}.${key}`);
+    void exchange.request(id, request.method, JSON.stringify({ ...params, ...related }));
   }
 }
 
@@ -53,18 +68,13 @@ export async function takeResponse(caller: Caller, id: RequestId | undefined, re
   if (typeof call === "string") await deps.sessions.answer(session, call, key, answer);
   if (typeof task !== "string") return;
   try {
-    await deps.tasks.answer(principal, task, { [key]: answer });
+    // Unless it does not know the task, which another session made: somebody else will answer.
+    const made = result === undefined ? (await deps.tasks.peek(principal, task))?.client.session : session;
+    if (made?.key === session.key) await deps.tasks.answer(principal, task, { [key]: answer });
   } catch (thrown) {
     if (!(thrown instanceof TaskError && thrown.code === "not_found")) throw thrown;
   }
 }
-
-/** Whether these may go to this client: only what it declared is asked of it. */
-export const mayAsk = ({ session }: Caller, questions: readonly OpenQuestion[]): boolean =>
-  canBeAsked(
-    session.capabilities,
-    questions.map(({ request }) => request),
-  );
 
 /** All messages about a task carry it (2025-11-25 tasks §Associating Task-Related Messages). */
 export const relatedTask = (taskId: string) => ({ "io.modelcontextprotocol/related-task": { taskId } });

@@ -1,15 +1,17 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { IDEMPOTENCY_KEY, jsonObject, logLevel, progressToken, text } from "../schemas";
 
-const meta = z.object({ progressToken: progressToken.optional(), [IDEMPOTENCY_KEY]: text.optional() }).optional();
+const meta = z.optional(
+  z.object({ progressToken: z.optional(progressToken), [IDEMPOTENCY_KEY]: z.optional(text) }, "must be an object"),
+);
 
 export const InitializeParams = z.object({ protocolVersion: text, capabilities: jsonObject });
 
 export const SetLevelParams = z.object({ level: logLevel });
 
 /** Of tools, or of tasks. */
-export const ListParams = z.object({ cursor: text.optional() });
+export const ListParams = z.object({ cursor: z.optional(text) });
 
-export const CallToolParams = z.object({ _meta: meta, name: text, arguments: jsonObject.optional() });
+export const CallToolParams = z.object({ _meta: meta, name: text, arguments: z.optional(jsonObject) });
 
 export type CallToolParams = z.output<typeof CallToolParams>;

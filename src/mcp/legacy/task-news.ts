@@ -2,17 +2,21 @@ import type { Exchange } from "../../json-rpc";
 import type { TaskSnapshot } from "../../service/task-store";
 import { TaskError } from "../../task/errors";
 import type { Phase } from "../../task/task";
+import { canBeAsked } from "../../tool/asks";
 import type { Caller } from "./call";
 import { carryTask } from "./carry-task";
 import type { Outlet } from "./outlet";
-import { mayAsk } from "./questions";
 
 /** Each followed task is a connection to where it lives. */
 const MAX_FOLLOWED = 100;
 const PAGE = 100;
 const MAX_PAGES = 10;
-/** How long the session that made a task has to come and be asked, before another session of its owner is. */
-const OTHERS_WAIT_MS = 5_000;
+/** By then a client has read the answer that told it of its task: libraries refuse questions of tasks they do not know. */
+const KNOWN_AFTER_MS = 1_000;
+/** How long the session that made a task has to come and be asked, before another session of its owner is: some polls. */
+const OTHERS_WAIT_POLLS = 5;
+/** How long that other one keeps a question to itself. */
+const OTHERS_LEASE_MS = 60_000;
 
 /** Status, questions and progress of the caller's tasks, on the session's own stream. */
 export async function tellTasks(
@@ -46,12 +50,14 @@ class TaskNews {
   readonly #signal: AbortSignal;
   readonly #phases = new Map<string, Phase>();
   readonly #followed = new Set<string>();
+  readonly #soon = new Map<string, ReturnType<typeof setTimeout>>();
 
   constructor(caller: Caller, exchange: Exchange, outlet: Outlet, signal: AbortSignal) {
     this.#caller = caller;
     this.#exchange = exchange;
     this.#outlet = outlet;
     this.#signal = signal;
+    signal.addEventListener("abort", () => this.#soon.forEach((timer) => clearTimeout(timer)), { once: true });
   }
 
   /** One of the owner's tasks moved. Progress alone is no change of its status. */
@@ -82,13 +88,8 @@ class TaskNews {
     if (task) this.#consider(task);
   }
 
-  async #read(id: string): Promise<TaskSnapshot | null> {
-    try {
-      return await this.#caller.deps.tasks.get(this.#caller.principal, id);
-    } catch (thrown) {
-      if (isGone(thrown)) return null;
-      throw thrown;
-    }
+  #read(id: string): Promise<TaskSnapshot | null> {
+    return this.#caller.deps.tasks.peek(this.#caller.principal, id);
   }
 
   async #tellStatus(task: TaskSnapshot): Promise<void> {
@@ -96,31 +97,48 @@ class TaskNews {
     if (toTaskStatus) await this.#outlet.tell("notifications/tasks/status", toTaskStatus(task));
   }
 
-  /** Whether this stream offers to carry the task's questions and progress. */
-  #consider({ id, client, stage, openQuestions }: TaskSnapshot): void {
-    const own = client.session?.key === this.#caller.session.key;
-    const asks = stage.phase === "input_required" && mayAsk(this.#caller, openQuestions);
+  /** Whether this stream offers to carry the task's questions and progress, and when. */
+  #consider(task: TaskSnapshot): void {
+    const { client, stage, createdAt, pollIntervalMs } = task;
+    const own = this.#isOwn(task);
     const reports = own && client.progressToken !== undefined && stage.phase !== "settled";
-    // Whoever made a task over a door without sessions sees its questions there.
-    if (!client.session || !(asks || reports)) return;
-    if (own) return this.#follow(id);
-    const timer = setTimeout(() => void this.#lookAgain(id), OTHERS_WAIT_MS);
-    this.#signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
+    // Who made a task over a door without sessions sees its questions there.
+    if (!client.session || !(this.#asks(task) || reports) || this.#soon.has(task.id) || this.#signal.aborted) return;
+    const poll = Math.min(pollIntervalMs, KNOWN_AFTER_MS);
+    const known = Math.max(0, createdAt + poll - this.#caller.deps.clock());
+    const wait = own ? known : poll * OTHERS_WAIT_POLLS;
+    this.#soon.set(
+      task.id,
+      setTimeout(() => void this.#begin(task.id, own), wait),
+    );
   }
 
-  async #lookAgain(id: string): Promise<void> {
+  async #begin(id: string, own: boolean): Promise<void> {
+    this.#soon.delete(id);
+    if (own) return this.#follow(id, this.#signal);
     const task = await this.#read(id).catch(() => null);
-    if (task?.stage.phase === "input_required" && mayAsk(this.#caller, task.openQuestions)) this.#follow(id);
+    if (task && this.#asks(task))
+      this.#follow(id, AbortSignal.any([this.#signal, AbortSignal.timeout(OTHERS_LEASE_MS)]));
   }
 
-  #follow(id: string): void {
-    if (this.#followed.size >= MAX_FOLLOWED || this.#followed.has(id) || this.#signal.aborted) return;
+  #isOwn({ client }: TaskSnapshot): boolean {
+    return client.session?.key === this.#caller.session.key;
+  }
+
+  /** Whether it asks what this client can be asked. */
+  #asks({ stage, openQuestions }: TaskSnapshot): boolean {
+    const requests = openQuestions.map(({ request }) => request);
+    return stage.phase === "input_required" && canBeAsked(this.#caller.session.capabilities, requests);
+  }
+
+  #follow(id: string, signal: AbortSignal): void {
+    if (this.#followed.size >= MAX_FOLLOWED || this.#followed.has(id) || signal.aborted) return;
     this.#followed.add(id);
     // An owner's tasks are told of by the feed of them all.
     const onPhase = this.#caller.principal.kind === "anonymous" ? () => void this.#tellAnonymous(id) : () => {};
-    carryTask(this.#caller, this.#exchange, id, { rank: 1, signal: this.#signal, onPhase })
+    carryTask(this.#caller, this.#exchange, id, { rank: 1, signal, onPhase })
       .catch((thrown: unknown) => {
-        if (this.#signal.aborted || isGone(thrown)) return;
+        if (signal.aborted || isGone(thrown)) return;
         this.#caller.deps.log?.({ level: "warning", message: "A stream lost a task.", error: String(thrown) });
       })
       .finally(() => this.#followed.delete(id));

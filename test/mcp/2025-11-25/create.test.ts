@@ -196,7 +196,7 @@ describe("what a tool allows", () => {
   });
 });
 
-describe("limits and the log", () => {
+describe("limits", () => {
   it("(S3) hold for the tasks of one owner, and say which", async () => {
     const { tool, open } = gate("long", "optional");
     const served = await serve([tool], { owners, limits: { maxLiveTasksPerOwner: 2 } });
@@ -212,22 +212,5 @@ describe("limits and the log", () => {
       "task",
     );
     open();
-  });
-
-  it("(S4) say who made, asked for and cancelled which task", async () => {
-    const served = await serve(fixtureTools, { owners });
-    const client = await connect(served, { token: "a" });
-    const { taskId } = await client.task("slow", { ms: 0 });
-    await client.call("tasks/result", { taskId });
-    const { taskId: other } = await client.task("slow", { ms: 60_000 });
-    await client.call("tasks/cancel", { taskId: other });
-    const lines = served.log.filter((line): line is Wire => "task" in line);
-    const by = { subject: "a" };
-    expect(lines).toMatchObject([
-      { level: "info", message: "A task was created.", task: taskId, caller: by },
-      { level: "info", message: "A task's result was asked for.", task: taskId, caller: by },
-      { level: "info", message: "A task was created.", task: other, caller: by },
-      { level: "info", message: "A task was cancelled.", task: other, caller: by },
-    ]);
   });
 });

@@ -45,7 +45,7 @@ describe("unlike the reference of 2025-11-25, this server", () => {
     expect(ttl).toBe(MONTH);
     await client.poll(taskId, "completed");
     client.served.advance(MONTH - 60_000);
-    expect((await client.call("tasks/get", { taskId })).result.status).toBe("completed");
+    expect((await (await client.again()).call("tasks/get", { taskId })).result.status).toBe("completed");
   });
 
   it("goes back to working when a question is answered", async () => {

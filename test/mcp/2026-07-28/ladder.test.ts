@@ -75,7 +75,7 @@ describe("a request of this revision", () => {
     expect(await raw("tools/list", { _meta: meta })).toMatchObject({ status: 200, id: "q" });
   });
 
-  it("with an unknown version in both places names what is supported, and discover agrees", async () => {
+  it("with an unknown version in both places names what is supported, and discover agrees (C03)", async () => {
     const params = { _meta: { ...envelope({}), "io.modelcontextprotocol/protocolVersion": "v999.0.0" } };
     const refused = await raw("tools/list", params, { "MCP-Protocol-Version": "v999.0.0" });
     expect(refused).toMatchObject({ status: 400, code: -32022, id: "q", data: { requested: "v999.0.0" } });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { defineTool } from "../../../src/tool/define-tool";
 import { fixtureTools } from "../../fixtures/tools";
-import { connect, isStream, LegacyClient } from "../../support/legacy";
+import { connect, isStream, type LegacyClient } from "../../support/legacy";
 import { serve, type Wire } from "../../support/mcp";
 
 let runs = 0;

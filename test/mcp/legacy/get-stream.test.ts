@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { TaskError } from "../../../src/task/errors";
 import { defineTool } from "../../../src/tool/define-tool";
 import { fixtureTools } from "../../fixtures/tools";
 import { gate } from "../../support/gate";
@@ -12,6 +13,8 @@ const STATUS = "notifications/tasks/status";
 const yes = { action: "accept", content: { v: "yes" } };
 
 const owners = ["a", "b"];
+/** A client has heard of its task after so long, and may be asked. */
+const limits = { pollIntervalMs: 20 };
 const statuses = (stream: EventReader): string[] =>
   stream.messages.filter(({ method }) => method === STATUS).map(({ params }) => params.status);
 /** Whatever was on its way has come: a change made now is seen after it. */
@@ -48,6 +51,16 @@ describe("the stream of a session", () => {
     expect((await client.get({ "MCP-Protocol-Version": "1999-13-40" })).status).toBe(400);
     const head = await client.served.app.request("http://localhost/mcp", { method: "HEAD", headers: client.headers() });
     expect(head.status).toBe(405);
+  });
+
+  it("is refused by status where it cannot be had", async () => {
+    const changes = () => {
+      throw new TaskError("limit_reached", "MAX_STREAMS_PER_OWNER (50) is reached.", { value: 50 });
+    };
+    const served = await serve(fixtureTools, { owners, deps: { tasks: { changes } as Wire } });
+    const response = await (await connect(served, { token: "a" })).get();
+    expect(response.status).toBe(429);
+    expect(await response.json()).toMatchObject({ error: { code: 42900 } });
   });
 
   it("tells that the list of tools has changed, with an id that names the stream", async () => {
@@ -148,7 +161,7 @@ describe.each<[string, readonly string[] | undefined]>([
   ["an anonymous caller", undefined],
 ])("questions of the tasks of %s", (_, owned) => {
   const begin = async (capabilities: object = forms) => {
-    const served = await serve(fixtureTools, owned ? { owners: owned } : {});
+    const served = await serve(fixtureTools, { limits, ...(owned ? { owners: owned } : {}) });
     return connect(served, { capabilities, ...(owned ? { token: "a" } : {}) });
   };
 
@@ -242,7 +255,7 @@ describe.each<[string, readonly string[] | undefined]>([
 
 describe("questions and sessions", () => {
   it("(N6) are answered from another session of the owner, after the first is gone", async () => {
-    const client = await connect(await serve(fixtureTools, { owners }), { token: "a", capabilities: forms });
+    const client = await connect(await serve(fixtureTools, { owners, limits }), { token: "a", capabilities: forms });
     const stream = await client.listen();
     const { taskId } = await client.task("ask", { keys: ["k1"] });
     const question = await stream.request();
@@ -253,7 +266,7 @@ describe("questions and sessions", () => {
   });
 
   it("(N6) are answered by an anonymous caller only from the session that was asked", async () => {
-    const client = await connect(await serve(fixtureTools), { capabilities: forms });
+    const client = await connect(await serve(fixtureTools, { limits }), { capabilities: forms });
     const stream = await client.listen();
     const { taskId } = await client.task("ask", { keys: ["k1"] });
     const question = await stream.request();
@@ -265,7 +278,7 @@ describe("questions and sessions", () => {
   });
 
   it("go to the session that made the task, not to another that listens", async () => {
-    const client = await connect(await serve(fixtureTools, { owners }), { token: "a", capabilities: forms });
+    const client = await connect(await serve(fixtureTools, { owners, limits }), { token: "a", capabilities: forms });
     const other = await client.again();
     const elsewhere = await other.listen();
     const stream = await client.listen();
@@ -276,8 +289,8 @@ describe("questions and sessions", () => {
     await Promise.all([stream.leave(), elsewhere.leave()]);
   });
 
-  it("go to another session of the owner once nobody came for them", { timeout: 15_000 }, async () => {
-    const client = await connect(await serve(fixtureTools, { owners }), { token: "a", capabilities: forms });
+  it("go to another session of the owner once nobody came for them", async () => {
+    const client = await connect(await serve(fixtureTools, { owners, limits }), { token: "a", capabilities: forms });
     const { taskId } = await client.task("ask", { keys: ["k1"] });
     const other = await client.again();
     const stream = await other.listen();
@@ -286,9 +299,36 @@ describe("questions and sessions", () => {
     await stream.leave();
   });
 
+  it(
+    "are not given up where another session refuses them, which does not know the task",
+    { timeout: 15_000 },
+    async () => {
+      const client = await connect(await serve(fixtureTools, { owners, limits }), { token: "a", capabilities: forms });
+      const { taskId } = await client.task("ask", { keys: ["k1"] });
+      const other = await client.again();
+      const stream = await other.listen();
+      await other.refuse(await stream.request());
+      expect((await client.call("tasks/get", { taskId })).result.status).toBe("input_required");
+      await client.refuse(await stream.request());
+      await client.poll(taskId, "completed");
+      await stream.leave();
+    },
+  );
+
+  it("wait until the client has heard of the task: its answer comes on another connection", async () => {
+    const slowly = { owners, limits: { pollIntervalMs: 400 } };
+    const client = await connect(await serve(fixtureTools, slowly), { token: "a", capabilities: forms });
+    const stream = await client.listen();
+    const { taskId, createdAt } = await client.task("ask", { keys: ["k1"] });
+    await stream.request();
+    expect(Date.now() - Date.parse(createdAt)).toBeGreaterThanOrEqual(390);
+    await client.call("tasks/cancel", { taskId });
+    await stream.leave();
+  });
+
   it("of a held call that became a task come on the stream of the session, on older revisions too", async () => {
     const { tool, open } = askLater();
-    const served = await serve([tool], { owners, config: { inlineWaitMs: 20 } });
+    const served = await serve([tool], { owners, limits, config: { inlineWaitMs: 20 } });
     const client = await connect(served, { token: "a", version: "2025-06-18", capabilities: forms });
     const stream = await client.listen();
     const { taskId } = (await client.tool("later")).result._meta["dev.holdfast/task"];
@@ -306,7 +346,7 @@ describe("questions and sessions", () => {
 describe("progress on the stream of the session", () => {
   it("(P2) has the token of the call that made the task, and says which task it is", async () => {
     const { tool, open } = reporter();
-    const client = await connect(await serve([tool], { owners }), { token: "a" });
+    const client = await connect(await serve([tool], { owners, limits }), { token: "a" });
     const stream = await client.listen();
     const { taskId } = await client.task("reports", {}, { _meta: { progressToken: 0 } });
     // Only what comes after the stream knows of the task is told on it.
@@ -327,7 +367,7 @@ describe("progress on the stream of the session", () => {
 
   it("(P2) is not told in a session that did not give the token", async () => {
     const { tool, open } = reporter();
-    const client = await connect(await serve([tool], { owners }), { token: "a" });
+    const client = await connect(await serve([tool], { owners, limits }), { token: "a" });
     const stream = await (await client.again()).listen();
     const { taskId } = await client.task("reports", {}, { _meta: { progressToken: 0 } });
     await stream.until(({ params }) => params?.taskId === taskId);

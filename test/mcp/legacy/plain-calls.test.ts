@@ -212,6 +212,19 @@ describe("a question of a plain call", () => {
     await stream.closed;
   });
 
+  it("counts as cancel in the end, where a program answers wrongly for ever", async () => {
+    const client = await connect(await serve(fixtureTools), { capabilities: everything });
+    const stream = await client.open("tools/call", { name: "test_elicitation", arguments: { message: "Who?" } });
+    const wrong = { action: "accept", content: { username: 5, email: "e" } };
+    let open = true;
+    void stream.closed.then(() => (open = false));
+    for (let n = 1; open; n += 1) {
+      const question = await Promise.race([stream.request(n), stream.closed]);
+      if (question) await client.answer(question, wrong);
+    }
+    expect(stream.messages.at(-1).result.content[0].text).toContain('"cancel"');
+  });
+
   it("takes the first answer", async () => {
     const client = await connect(await serve(fixtureTools), { capabilities: everything });
     const stream = await client.open("tools/call", { name: "test_elicitation", arguments: { message: "Who?" } });
