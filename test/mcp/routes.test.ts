@@ -49,7 +49,12 @@ function post({
   rpc = "tools/list",
   params = {},
 }: Sent = {}) {
-  const text = JSON.stringify({ jsonrpc: "2.0", id: 1, method: rpc, params: { ...params, _meta: envelope(withTasks) } });
+  const text = JSON.stringify({
+    jsonrpc: "2.0",
+    id: 1,
+    method: rpc,
+    params: { ...params, _meta: envelope(withTasks) },
+  });
   return served.app.request(url, {
     method,
     headers: headersFor(rpc, params, undefined, headers),
@@ -112,7 +117,9 @@ describe("Origin and credentials", () => {
       expect(response.status).toBe(401);
       expect(response.headers.get("www-authenticate")).toMatch(/^Bearer/);
     }
-    expect((await guarded.call("tools/list", {}, { token: "right", capabilities: withTasks })).result.tools).toHaveLength(1);
+    expect(
+      (await guarded.call("tools/list", {}, { token: "right", capabilities: withTasks })).result.tools,
+    ).toHaveLength(1);
   });
 });
 

@@ -25,15 +25,18 @@ export function asker(
   from: Asker,
 ): (questions: readonly OpenQuestion[]) => boolean {
   const sent = new Set<string>();
+  let last = Promise.resolve();
   return (questions) => {
     // A server that was restarted meanwhile tells of all that is open.
     const fresh = questions.filter(({ key }) => !sent.has(key));
     const requests = fresh.map(({ request }) => request);
     if (!canBeAsked(caller.session.capabilities, requests)) return false;
     for (const { key } of fresh) sent.add(key);
-    send(caller, exchange, from, fresh).catch((thrown: unknown) => {
-      caller.deps.log?.({ level: "error", message: "A question could not be sent.", error: String(thrown) });
-    });
+    last = last
+      .then(() => send(caller, exchange, from, fresh))
+      .catch((thrown: unknown) => {
+        caller.deps.log?.({ level: "error", message: "A question could not be sent.", error: String(thrown) });
+      });
     return true;
   };
 }
