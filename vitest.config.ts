@@ -23,7 +23,19 @@ export default defineConfig({
       // What needs the runtime: objects, alarms, evictions, the cron. Storage is fresh for each file, not for each test.
       {
         plugins: [cloudflareTest({ wrangler: { configPath: "./wrangler.toml", environment: "conformance" } })],
-        test: { name: "workers", testTimeout: PATIENCE_MS, include: [inWorkerd], exclude: [ofStorage] },
+        test: {
+          name: "workers",
+          testTimeout: PATIENCE_MS,
+          include: [inWorkerd],
+          exclude: [ofStorage],
+          // Inside workerd there is no process.env.
+          provide: {
+            fuzz: {
+              seed: Number(process.env["FUZZ_SEED"] ?? 20_260_728),
+              runs: Number(process.env["FUZZ_RUNS"] ?? 20_000),
+            },
+          },
+        },
       },
       // The objects by themselves, with the tools, limits and clock that each test gives them.
       {

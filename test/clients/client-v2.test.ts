@@ -110,7 +110,9 @@ describe.each([
 
 it("a task is the owner's, whichever era its client speaks", async () => {
   const [old, modern] = await Promise.all([connect("owner-a", defaults, []), connect("owner-a", auto, [])]);
-  const { taskId } = taskOf(await old.callTool({ name: "slow", arguments: { ms: INLINE_WAIT_MS + 500, text: "both" } }));
+  const { taskId } = taskOf(
+    await old.callTool({ name: "slow", arguments: { ms: INLINE_WAIT_MS + 500, text: "both" } }),
+  );
   const results = [old, modern].map((client) => client.callTool({ name: "task_result", arguments: { taskId } }));
   expect((await Promise.all(results)).map(textOf)).toEqual(["both", "both"]);
   await Promise.all([old.close(), modern.close()]);

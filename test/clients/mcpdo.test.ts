@@ -19,10 +19,7 @@ let server: DevServer;
 let home: string;
 
 beforeAll(async () => {
-  [server, home] = await Promise.all([
-    startDevServer({ env: "owners" }),
-    mkdtemp(join(tmpdir(), "holdfast-mcpdo-")),
-  ]);
+  [server, home] = await Promise.all([startDevServer({ env: "owners" }), mkdtemp(join(tmpdir(), "holdfast-mcpdo-"))]);
   const as = ["--elicit", "form", "--header", `Authorization: Bearer ${OWNER}`];
   const connected = await mcpdo("connect", `${server.url}/mcp`, "--era", "modern", ...as);
   expect(connected).toMatchObject({ code: 0, json: { protocolEra: "modern" } });

@@ -1,9 +1,17 @@
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { RequestOptions } from "@modelcontextprotocol/sdk/shared/protocol.js";
-import { CallToolResultSchema, type CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startDevServer, type DevServer } from "../../scripts/support/dev-server";
-import { connectSdkClient, withoutTasks, withTasks, type SdkClientOptions } from "./sdk-v1-client";
+import {
+  beginTask,
+  connectSdkClient,
+  streamCall,
+  textOf,
+  withoutTasks,
+  withTasks,
+  type SdkClientOptions,
+} from "./sdk-v1-client";
 
 let server: DevServer;
 beforeAll(async () => void (server = await startDevServer({ env: "owners" })));
@@ -30,7 +38,7 @@ describe("the tasks of the official SDK", () => {
   });
 
   it("stream from creation to the result", async () => {
-    const seen = await stream(client, "slow", { ms: 1_500, text: "at last" });
+    const seen = await streamCall(client, "slow", { ms: 1_500, text: "at last" });
     expect(seen.states.slice(0, 2)).toEqual(["working", "working"]);
     expect(seen.states.at(-1)).toBe("completed");
     expect(seen.result).toMatchObject({
@@ -45,7 +53,7 @@ describe("the tasks of the official SDK", () => {
     ["ask", { keys: ["k1", "k2"] }, ["What is k1?", "What is k2?"], /k1.*Alice.*k2.*Alice/],
   ])("answer each question of %s once, and get the result", async (name, args, questions, text) => {
     asked.length = 0;
-    const { states, result } = await stream(client, name, args);
+    const { states, result } = await streamCall(client, name, args);
     expect(states.at(-1)).toBe("input_required");
     expect(textOf(result)).toMatch(text);
     expect(asked.toSorted()).toEqual(questions);
@@ -54,14 +62,14 @@ describe("the tasks of the official SDK", () => {
   it("report progress with the token of the call, while their client polls", async () => {
     const reached: number[] = [];
     const onprogress: RequestOptions["onprogress"] = ({ progress }) => reached.push(progress);
-    const { result } = await stream(client, "steps", { count: 4, ms: 700 }, { onprogress });
+    const { result } = await streamCall(client, "steps", { count: 4, ms: 700 }, { onprogress });
     expect(textOf(result)).toBe("4 steps");
     expect(reached.length).toBeGreaterThan(0);
     expect(reached).toEqual([...new Set(reached)].toSorted());
   });
 
   it("tell of failure", async () => {
-    const failed = await stream(client, "failing_job", {});
+    const failed = await streamCall(client, "failing_job", {});
     expect(failed.states.at(-1)).toBe("failed");
     expect(failed.error).toMatch(/failed/);
     expect(await client.experimental.tasks.getTask(failed.taskId)).toMatchObject({
@@ -70,13 +78,13 @@ describe("the tasks of the official SDK", () => {
     // The client does not look; its result is there all the same.
     const result = await client.experimental.tasks.getTaskResult(failed.taskId, CallToolResultSchema);
     expect(result).toMatchObject({ isError: true, content: [{ text: "This job ends with an error on purpose." }] });
-    const broken = await stream(client, "protocol_error_job", {});
+    const broken = await streamCall(client, "protocol_error_job", {});
     await expect(client.experimental.tasks.getTaskResult(broken.taskId)).rejects.toMatchObject({ code: -32000 });
   });
 
   it("are got, listed and cancelled", async () => {
     const { tasks } = client.experimental;
-    const taskId = await begin(client, "slow", { ms: 60_000 });
+    const taskId = await beginTask(client, "slow", { ms: 60_000 });
     expect(await tasks.getTask(taskId)).toMatchObject({ taskId, status: "working", ttl: 86_400_000 });
     const listed = (await tasks.listTasks()).tasks;
     expect(listed[0]).toMatchObject({ taskId, status: "working" });
@@ -90,13 +98,13 @@ describe("the tasks of the official SDK", () => {
   });
 
   it("have the ttl that was asked for", async () => {
-    const taskId = await begin(client, "slow", { ms: 1 }, { task: { ttl: 120_000 } });
+    const taskId = await beginTask(client, "slow", { ms: 1 }, { task: { ttl: 120_000 } });
     expect(await client.experimental.tasks.getTask(taskId)).toMatchObject({ ttl: 120_000 });
   });
 
   it("are awaited by several clients of their owner, and are not there for another", async () => {
     const [second, other] = await Promise.all([connect(), connect({ token: "owner-b" })]);
-    const taskId = await begin(client, "slow", { ms: 1_500, text: "for all" });
+    const taskId = await beginTask(client, "slow", { ms: 1_500, text: "for all" });
     const waiting = [client, second].map((each) => each.experimental.tasks.getTaskResult(taskId, CallToolResultSchema));
     expect((await Promise.all(waiting)).map(textOf)).toEqual(["for all", "for all"]);
     const { tasks } = other.experimental;
@@ -108,7 +116,7 @@ describe("the tasks of the official SDK", () => {
   });
 
   it("are not for a tool that has none", async () => {
-    const { error } = await stream(client, "greet", { name: "Bob" });
+    const { error } = await streamCall(client, "greet", { name: "Bob" });
     expect(error).toMatch(/-32601/);
   });
 });
@@ -117,15 +125,12 @@ describe("a plain call of the official SDK", () => {
   const asked: string[] = [];
   let client: Client;
   beforeAll(
-    async () =>
-      void (client = await connect({ capabilities: withoutTasks, onForm: (message) => asked.push(message) })),
+    async () => void (client = await connect({ capabilities: withoutTasks, onForm: (message) => asked.push(message) })),
   );
   afterAll(() => client.close());
 
   const call = async (name: string, args: object, options?: RequestOptions): Promise<string> =>
-    textOf(
-      (await client.callTool({ name, arguments: { ...args } }, CallToolResultSchema, options)) as CallToolResult,
-    );
+    textOf(await client.callTool({ name, arguments: { ...args } }, CallToolResultSchema, options));
 
   it("is shown the helper tools", async () => {
     const { tools } = await client.listTools();
@@ -151,58 +156,16 @@ describe("a plain call of the official SDK", () => {
 
   it.each([
     ["of a tool that is never a task", "test_elicitation", { message: "Who are you?" }, ["Who are you?"], /Alice/],
-    ["of a tool that may be one", "ask", { keys: ["k1", "k2"] }, ["What is k1?", "What is k2?"], /k1.*Alice.*k2.*Alice/],
+    [
+      "of a tool that may be one",
+      "ask",
+      { keys: ["k1", "k2"] },
+      ["What is k1?", "What is k2?"],
+      /k1.*Alice.*k2.*Alice/,
+    ],
   ])("%s asks on its stream", async (_, name, args, questions, text) => {
     asked.length = 0;
     expect(await call(name, args)).toMatch(text);
     expect(asked.toSorted()).toEqual(questions);
   });
 });
-
-type Seen = {
-  readonly taskId: string;
-  /** As the stream told them, the one at creation first. */
-  readonly states: readonly string[];
-  readonly result: CallToolResult | undefined;
-  readonly error: string | undefined;
-};
-
-/** All that the SDK tells of one call. */
-async function stream(client: Client, name: string, args: object, options: RequestOptions = {}): Promise<Seen> {
-  let taskId = "";
-  let result: CallToolResult | undefined;
-  let error: string | undefined;
-  const states: string[] = [];
-  const params = { name, arguments: { ...args } };
-  for await (const message of client.experimental.tasks.callToolStream(params, CallToolResultSchema, {
-    task: {},
-    ...options,
-  })) {
-    switch (message.type) {
-      case "taskCreated":
-      case "taskStatus":
-        ({ taskId } = message.task);
-        states.push(message.task.status);
-        break;
-      case "result":
-        ({ result } = message);
-        break;
-      case "error":
-        error = message.error.message;
-    }
-  }
-  return { taskId, states, result, error };
-}
-
-/** Begins a task and stops looking: leaving the stream cancels nothing. */
-async function begin(client: Client, name: string, args: object, options: RequestOptions = {}): Promise<string> {
-  const params = { name, arguments: { ...args } };
-  const messages = client.experimental.tasks.callToolStream(params, CallToolResultSchema, { task: {}, ...options });
-  for await (const message of messages) if (message.type === "taskCreated") return message.task.taskId;
-  throw new Error(`${name} should have become a task.`);
-}
-
-const textOf = (result: CallToolResult | undefined): string => {
-  const [first] = result?.content ?? [];
-  return first?.type === "text" ? first.text : "";
-};

@@ -121,7 +121,8 @@ describe("reserve", () => {
   it("that fails leaves nothing, and the next one succeeds", async () => {
     const kinds = await runInDurableObject(indexNamed(NAME), (_, { storage }) => {
       const rows = new IndexRows(storage);
-      const insert = (over: object) => rows.transaction(() => rows.insert({ ...reservation("a"), ...over }, NOW, NOW)).kind;
+      const insert = (over: object) =>
+        rows.transaction(() => rows.insert({ ...reservation("a"), ...over }, NOW, NOW)).kind;
       expect(() => insert({ createdAt: null })).toThrow();
       expect(rows.isEmpty()).toBe(true);
       return insert({});

@@ -121,8 +121,14 @@ export async function world(identified: boolean, version: LegacyRevision["versio
   const b = await newest("b");
   const own = { working: (await b.task("work")).taskId as string, settled: (await b.task("quick")).taskId as string };
   await b.poll(own.settled, "completed");
-  for (const [who, id] of [["a", working], ["b", own.working]] as const)
-    await until(async () => (await served.tasks.get(principal(who), id)).progress, (progress) => progress !== null);
+  for (const [who, id] of [
+    ["a", working],
+    ["b", own.working],
+  ] as const)
+    await until(
+      async () => (await served.tasks.get(principal(who), id)).progress,
+      (progress) => progress !== null,
+    );
 
   const ids = [settled, result.taskId, working];
   const seen = async () => JSON.stringify(await Promise.all(ids.map((id) => served.tasks.get(principal("a"), id))));
@@ -142,7 +148,12 @@ export async function world(identified: boolean, version: LegacyRevision["versio
     task: identified ? ids : [],
     session: identified ? [clients.a.sessionId as string] : [],
     cursor: identified
-      ? [await sealCursor({ sealer, clock: Date.now }, principal("a"), { createdAt: Date.now() + 60_000, id: settled } as TaskListRow)]
+      ? [
+          await sealCursor({ sealer, clock: Date.now }, principal("a"), {
+            createdAt: Date.now() + 60_000,
+            id: settled,
+          } as TaskListRow),
+        ]
       : [],
     state: identified
       ? [
