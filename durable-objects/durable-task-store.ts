@@ -88,9 +88,9 @@ class DurableTaskStore implements TaskStore {
     return calling(() => this.#task(id).read(owner, options));
   }
 
-  async poll({ id, owner }: TaskRef): Promise<Polled | null> {
+  async poll({ id, owner }: TaskRef, options?: ReadOptions): Promise<Polled | null> {
     if (!this.recognises(id)) return null;
-    return calling(() => this.#task(id).poll(owner));
+    return calling(() => this.#task(id).poll(owner, options));
   }
 
   async admit(address: string): Promise<number | null> {

@@ -53,8 +53,8 @@ export class MemoryObjectBase extends DurableObject<Bindings> {
     return this.#store.read(ref, options);
   }
 
-  async poll(ref: TaskRef): Promise<Polled | null> {
-    return this.#store.poll(ref);
+  async poll(ref: TaskRef, options?: ReadOptions): Promise<Polled | null> {
+    return this.#store.poll(ref, options);
   }
 
   async admit(address: string): Promise<number | null> {
@@ -111,7 +111,7 @@ export function memoryObjectStore(objects: Bindings): TaskStore {
     recognises: (id) => decodeTaskId(id) !== null,
     create: (draft, idempotency) => callingOnce(() => object().create(draft, idempotency)),
     read: (ref, options) => calling(() => object().read(ref, options)),
-    poll: (ref) => calling(() => object().poll(ref)),
+    poll: (ref, options) => calling(() => object().poll(ref, options)),
     admit: (address) => calling(() => object().admit(address)),
     tell: (ref, command) => callingOnce(() => object().tell(ref, command)),
     list: (query) => calling(() => object().list(query)),

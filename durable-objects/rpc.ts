@@ -21,7 +21,7 @@ export interface TaskCalls {
   /** The first draft wins; a repeated create answers with what is stored. `late` from the deadline on. */
   create(draft: TaskDraft, deadline: number): Promise<TaskCreated>;
   read(owner: Owner, options?: ReadOptions): Promise<TaskSnapshot | null>;
-  poll(owner: Owner): Promise<Polled | null>;
+  poll(owner: Owner, options?: ReadOptions): Promise<Polled | null>;
   tell(owner: Owner, command: Command): Promise<Told | null>;
   /** Collects an expired task, sets a late one going again, and says where the task stands. */
   examine(): Promise<Examined>;

@@ -8,12 +8,16 @@ import type { SessionCalls } from "./rpc";
 import { SessionRows } from "./session-rows";
 import type { Bindings, Wiring } from "./wiring";
 
+/** Request ids that were cancelled before their call was connected. */
+const RECENT_CANCELS = 20;
+
 /**
  * One session of an older MCP revision: what must outlive a request of it, and whoever is connected. In storage only
  * from the first thing it keeps until its alarm; reached only by those whose session id was found genuine.
  */
 export class SessionObjectBase extends DurableObject<Bindings> implements SessionCalls {
   readonly #rows = new SessionRows(this.ctx.storage);
+  #cancelled: readonly (string | number)[] = [];
   readonly #clock: Wiring["clock"];
 
   constructor(ctx: DurableObjectState, env: Bindings, { clock }: Pick<Wiring, "clock">) {
@@ -42,7 +46,10 @@ export class SessionObjectBase extends DurableObject<Bindings> implements Sessio
   }
 
   async cancel(_session: Session, requestId: string | number): Promise<boolean> {
-    return this.#tell((role) => role.kind === "call" && role.requestId === requestId, { kind: "cancelled" });
+    const told = this.#tell((role) => role.kind === "call" && role.requestId === requestId, { kind: "cancelled" });
+    // The call may connect only now: it is told then. In memory, since a call outlives no restart.
+    if (!told) this.#cancelled = [...this.#cancelled.slice(1 - RECENT_CANCELS), requestId];
+    return told;
   }
 
   async asking(session: Session, task: string): Promise<void> {
@@ -69,6 +76,9 @@ export class SessionObjectBase extends DurableObject<Bindings> implements Sessio
     socket.serializeAttachment(role);
     const asking = role.kind === "stream" ? this.#rows.asking() : [];
     socket.send(JSON.stringify({ kind: "ready", asking } satisfies SessionMessage));
+    if (role.kind === "call" && this.#cancelled.includes(role.requestId)) {
+      socket.send(JSON.stringify({ kind: "cancelled" } satisfies SessionMessage));
+    }
     return response;
   }
 

@@ -48,8 +48,8 @@ export class TaskObjectBase extends DurableObject<Bindings> implements TaskCalls
     return this.#host.read(owner, options);
   }
 
-  async poll(owner: Owner): Promise<Polled | null> {
-    return this.#host.poll(owner);
+  async poll(owner: Owner, options?: ReadOptions): Promise<Polled | null> {
+    return this.#host.poll(owner, options);
   }
 
   async tell(owner: Owner, command: Command): Promise<Told | null> {
@@ -68,9 +68,10 @@ export class TaskObjectBase extends DurableObject<Bindings> implements TaskCalls
   override async fetch(request: Request): Promise<Response> {
     if (!isUpgrade(request)) return new Response(null, { status: 426 });
     const { owner, after, deliver } = feedWish(request);
-    if (isFull(this.ctx, request)) return new Response(null, { status: 429 });
     const attached = this.#host.attach(owner, after);
     if (!attached) return new Response(null, { status: 404 });
+    // Only who may see the task learns that it is much watched.
+    if (isFull(this.ctx, request)) return new Response(null, { status: 429 });
     const { socket, response } = openFeed(this.ctx);
     const end = feedEnd(socket);
     this.#hub.welcome(end, deliver, attached.messages, this.#host.openQuestions());

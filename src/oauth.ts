@@ -1,4 +1,4 @@
-import { jwtVerify, type JWTPayload, type JWTVerifyGetKey } from "jose";
+import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions } from "jose";
 import type { Clock } from "./clock";
 import type { OAuthSettings } from "./env";
 import type { Principal, Scope } from "./service/principal";
@@ -12,21 +12,35 @@ export const accessTokens =
   ({ issuer, audience }: OAuthSettings, keys: JWTVerifyGetKey, clock: Clock) =>
   async (token: string): Promise<Principal | null> => {
     try {
-      const { payload } = await jwtVerify(token, keys, {
+      const demands = {
         issuer,
         // Only tokens that were issued for this server (MCP 2026-07-28 authorization §Token Handling).
         audience,
         algorithms: ALGORITHMS,
         clockTolerance: SKEW_S,
         currentDate: new Date(clock()),
-      });
-      return principalOf(payload, issuer);
+      };
+      return principalOf(await verified(token, keys, demands), issuer);
     } catch (error) {
       if (error instanceof TaskError) throw error;
       // The signature, a claim, the algorithm, the form: the caller learns no more than that the token is wrong.
       return null;
     }
   };
+
+/** A token that does not name its key may fit several while they are rotated: then each is tried. */
+async function verified(token: string, keys: JWTVerifyGetKey, demands: JWTVerifyOptions): Promise<JWTPayload> {
+  try {
+    return (await jwtVerify(token, keys, demands)).payload;
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    for await (const key of error) {
+      const fits = await jwtVerify(token, key, demands).catch(() => null);
+      if (fits) return fits.payload;
+    }
+    throw error;
+  }
+}
 
 /** What a scope is called in tokens and challenges: a bare `admin` may mean something else to the authorization server. */
 export const tokenScope = (scope: Scope): string => `holdfast:${scope}`;

@@ -277,6 +277,36 @@ function isTaken(takes: Kind | undefined, { secrets, identified }: World, revisi
   return takes === "state" ? modern : takes === "key" ? identified || !modern : true;
 }
 
+describe("a credential that is missing, empty or wrong (F02)", () => {
+  it("is 401 at every method of every revision, in the same bytes", () =>
+    within("identified", undefined, async (w) => {
+      const wrong = [
+        null,
+        "",
+        "Bearer",
+        "Bearer ",
+        "Bearer owner-c",
+        "Basic b3duZXItYTo=",
+        "Bearer owner-a, Bearer owner-a",
+      ];
+      const before = await w.seen();
+      const told = new Set<string>();
+      for (const { revision, method, batch } of rows.filter(({ callers }) => callers === "identified")) {
+        const send = sender(w, revision, method, batch);
+        const [place] = ways[method]?.places?.(w) ?? [];
+        const call = place?.put(w.secrets.task[0] as string) ?? {};
+        for (const credential of wrong) {
+          const response = await send("a", { ...call, headers: { ...call.headers, Authorization: credential } });
+          expect([method, credential, response.status]).toEqual([method, credential, 401]);
+          expect(response.headers.get("www-authenticate")).toMatch(/^Bearer /);
+          told.add((await read(response, "nothing that was sent")).text);
+        }
+      }
+      expect(told.size).toBe(1);
+      expect(await w.seen()).toBe(before);
+    }));
+});
+
 const legacy = revisionsOf("legacy").flatMap((revision) =>
   (["identified", "anonymous"] as const).map((callers) => ({ callers, revision })),
 );

@@ -261,6 +261,16 @@ describe("the issuer's keys", () => {
     expect(await statusOf(served, fresh)).toBe(200);
   });
 
+  it("are each tried for a token that does not say which of two it is signed with", async () => {
+    const next = await signingKey("RS256", "rsa-2");
+    issuer.publish(rs256, next);
+    const served = await serveWithOAuth();
+    for (const key of [rs256, next]) {
+      expect(await statusOf(served, await signed(key, issuer.url, {}, { kid: undefined as never }))).toBe(200);
+    }
+    expect(await statusOf(served, await signed(forger, issuer.url, {}, { kid: undefined as never }))).toBe(401);
+  });
+
   it("are not asked for at every unknown name", async () => {
     const served = await serveWithOAuth();
     expect(await statusOf(served, await signed(rs256, issuer.url))).toBe(200);

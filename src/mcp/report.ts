@@ -19,17 +19,20 @@ export function speakTo(exchange: Pick<Exchange, "notify">): Say {
   };
 }
 
-/** `after` is what the same token has been told before; `meta` goes with each notification. */
+/**
+ * `after` is what the same token has been told before; `meta` goes with each notification. `seq` stands for a number that
+ * was not reported, and only grows: also from one stream to the next.
+ */
 export function reportProgress(
   say: Say,
   progressToken: string | number | undefined,
   { after = -Infinity, meta }: { readonly after?: number | undefined; readonly meta?: JsonObject } = {},
-): (progress: Progress) => void {
+): (progress: Progress, seq?: number) => void {
   let last = after;
-  return ({ message, progress, total }) => {
+  return ({ message, progress, total }, seq) => {
     if (progressToken === undefined) return;
     // The wire wants a number with each, and always a larger one (progress §Behavior Requirements).
-    const value = progress ?? Math.max(0, last) + 1;
+    const value = progress ?? Math.max(seq ?? 1, last + 1);
     if (!(value > last) || !Number.isFinite(value)) return;
     last = value;
     say("notifications/progress", {

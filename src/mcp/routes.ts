@@ -40,7 +40,7 @@ export function mcpRoutes(deps: McpDeps, authenticate: Authenticate): Hono<McpEn
         const { request, revision } = decision;
         const wing = wings[revision];
         const { headers, principal, unsafeNumbers, accepts } = inboundOf(c);
-        const explain = (thrown: unknown) => explainThrown(thrown, wing.toJsonRpcError, deps.log);
+        const explain = (thrown: unknown) => explainThrown(thrown, wing.toJsonRpcError, deps.log, principal);
         const serve = () => wing.serve({ request, headers, principal, unsafeNumbers }, deps);
         return respond(c, request.id, serve, { accepts, explain });
       }

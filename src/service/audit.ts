@@ -15,6 +15,15 @@ export type AuditLine = {
   readonly traceparent?: string;
 };
 
+const lines = new WeakSet<Error>();
+
+/** Marks an error that has its line: the doors further out must not write another. */
+export function markAudited(error: Error): void {
+  lines.add(error);
+}
+
+export const wasAudited = (error: unknown): boolean => error instanceof Error && lines.has(error);
+
 export type Audit = (line: AuditLine) => void;
 
 /** What every line about a task says. */

@@ -1,9 +1,10 @@
 import { TaskError } from "../task/errors";
 import type { JsonText } from "../task/json";
-import { factsOf, type Audit, type AuditLine } from "./audit";
+import { factsOf, markAudited, type Audit, type AuditLine } from "./audit";
+import type { FollowMessage } from "./follow";
 import { ownerOf, type Principal } from "./principal";
 import { TaskService, type SettleOptions, type StartRequest, type TaskServiceParts } from "./task-service";
-import type { TaskSnapshot, Told } from "./task-store";
+import type { ReadOptions, TaskSnapshot, Told } from "./task-store";
 
 /** The use cases, each leaving one line that says who did what to which task, or what was refused and why. */
 export class AuditedTaskService extends TaskService {
@@ -21,12 +22,29 @@ export class AuditedTaskService extends TaskService {
     return started;
   }
 
-  override async get(principal: Principal, id: string): Promise<TaskSnapshot> {
-    return this.#read(await this.#refusals({ principal, id }, () => super.get(principal, id)));
+  override async get(principal: Principal, id: string, options?: ReadOptions): Promise<TaskSnapshot> {
+    const task = await this.#refusals({ principal, id }, () => super.get(principal, id, options));
+    return options?.body === false ? task : this.#read(task);
+  }
+
+  override async look(principal: Principal, id: string): Promise<TaskSnapshot> {
+    return this.#read(await this.#refusals({ principal, id }, () => super.look(principal, id)));
+  }
+
+  override async *follow(
+    principal: Principal,
+    ids: readonly string[],
+    signal: AbortSignal,
+  ): AsyncGenerator<FollowMessage> {
+    for await (const message of super.follow(principal, ids, signal)) {
+      if (message.kind === "task") this.#read(message.task);
+      yield message;
+    }
   }
 
   override async settle(principal: Principal, id: string, options: SettleOptions): Promise<TaskSnapshot> {
-    return this.#read(await this.#refusals({ principal, id }, () => super.settle(principal, id, options)));
+    const task = await this.#refusals({ principal, id }, () => super.settle(principal, id, options));
+    return options.deliver === 1 ? task : this.#read(task);
   }
 
   override async answer(
@@ -61,6 +79,7 @@ export class AuditedTaskService extends TaskService {
         const named = { ...(id === undefined ? {} : { task: safeId(id) }), ...(tool === undefined ? {} : { tool }) };
         const line: AuditLine = { audit: "refuse", principal: ownerOf(principal), code: error.code, ...named };
         this.#audit(line);
+        markAudited(error);
       }
       throw error;
     }

@@ -37,7 +37,7 @@ export async function holdTask(
   options: HoldOptions,
 ): Promise<Held> {
   const { waitMs, signal, onProgress, deliver, onDeliver, restAt } = options;
-  if (waitMs <= 0) return heldAt(await tasks.get(principal, id), restAt);
+  if (waitMs <= 0) return heldAt(await tasks.look(principal, id), restAt);
   const over = new AbortController();
   const timer = setTimeout(() => over.abort(), waitMs);
   let carries = deliver === undefined;
@@ -72,7 +72,7 @@ export async function holdTask(
   } finally {
     clearTimeout(timer);
   }
-  return heldAt(await tasks.get(principal, id), refused ? "input" : restAt);
+  return heldAt(await tasks.look(principal, id), refused ? "input" : restAt);
 }
 
 function heldAt(task: TaskSnapshot, restAt: HoldOptions["restAt"]): Held {

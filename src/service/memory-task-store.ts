@@ -103,8 +103,8 @@ export class MemoryTaskStore implements TaskStore {
     return this.#tasks.get(id)?.host.read(owner, options) ?? null;
   }
 
-  async poll({ id, owner }: TaskRef): Promise<Polled | null> {
-    return this.#tasks.get(id)?.host.poll(owner) ?? null;
+  async poll({ id, owner }: TaskRef, options?: ReadOptions): Promise<Polled | null> {
+    return this.#tasks.get(id)?.host.poll(owner, options) ?? null;
   }
 
   async admit(address: string): Promise<number | null> {

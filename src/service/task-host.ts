@@ -92,18 +92,19 @@ export class TaskHost {
     return { kind: "created", task: toSnapshot(task) };
   }
 
-  read(owner: Owner, { body = true }: ReadOptions = {}): TaskSnapshot | null {
+  read(owner: Owner, options?: ReadOptions): TaskSnapshot | null {
     const task = this.#visible(owner);
-    if (!task) return null;
-    return body ? toSnapshot(task) : withoutBody(toSnapshot(task));
+    return task && this.#told(task, options);
   }
 
   /** A read that a caller asked for, which may be too many. */
-  poll(owner: Owner): Polled | null {
+  poll(owner: Owner, options?: ReadOptions): Polled | null {
     const task = this.#visible(owner);
     if (!task) return null;
     const retryAfterMs = this.#polls.take(task.pollIntervalMs);
-    return retryAfterMs === null ? { kind: "task", task: toSnapshot(task) } : { kind: "limited", retryAfterMs };
+    return retryAfterMs === null
+      ? { kind: "task", task: this.#told(task, options) }
+      : { kind: "limited", retryAfterMs };
   }
 
   async tell(owner: Owner, command: Command): Promise<Told | null> {
@@ -181,6 +182,10 @@ export class TaskHost {
       if (this.#task && this.#leaseIsDead(this.#task)) this.#setAlarm(this.#parts.clock());
     }
     return this.#task;
+  }
+
+  #told(task: Task, { body = true }: ReadOptions = {}): TaskSnapshot {
+    return body ? toSnapshot(task) : withoutBody(toSnapshot(task));
   }
 
   #visible(owner: Owner): Task | null {

@@ -103,7 +103,7 @@ export class TaskService {
       ttlMs: clampTtl(wanted, limits),
       pollIntervalMs: tool.pollIntervalMs ?? limits.pollIntervalMs,
     };
-    if (request.principal.kind === "anonymous") await this.#admit(request.principal.address ?? "");
+    await this.admit(request.principal);
     const created = await this.#create(draft, request.idempotencyKey);
     switch (created.kind) {
       case "created":
@@ -127,8 +127,8 @@ export class TaskService {
   }
 
   /** Throws `not_found`; `rate_limited` for polls much faster than advertised. */
-  async get(principal: Principal, id: string): Promise<TaskSnapshot> {
-    const polled = found(await this.#parts.store.poll(this.#ref(principal, id)));
+  async get(principal: Principal, id: string, options?: ReadOptions): Promise<TaskSnapshot> {
+    const polled = found(await this.#parts.store.poll(this.#ref(principal, id), options));
     if (polled.kind === "task") return polled.task;
     const { pollBurst } = this.#parts.limits;
     throw new TaskError(
@@ -136,6 +136,11 @@ export class TaskService {
       `This task is polled too fast: after POLL_BURST (${pollBurst}) polls keep to its poll interval.`,
       { limit: "POLL_BURST", value: pollBurst, retryAfterMs: polled.retryAfterMs },
     );
+  }
+
+  /** The same at the end of a wait, which is no poll. Throws `not_found`. */
+  async look(principal: Principal, id: string): Promise<TaskSnapshot> {
+    return found(await this.#read(principal, id));
   }
 
   /** The same for the server's own business: no poll, and without the body of a result. Null when there is none. */
@@ -185,7 +190,8 @@ export class TaskService {
         if (message.kind === "event") onEvent?.(message.entry);
         else onSnapshot?.(message.task);
         if (!atRest(phase)) continue;
-        const task = found(await this.#read(principal, id));
+        // A stream that only follows tells the phase and not the result.
+        const task = found(await this.#read(principal, id, { body: deliver !== 1 }));
         if (atRest(task.stage.phase)) return task;
       }
     }
@@ -245,8 +251,10 @@ export class TaskService {
     }
   }
 
-  async #admit(address: string): Promise<void> {
-    const retryAfterMs = await this.#parts.store.admit(address);
+  /** Counts what an anonymous caller begins; throws `rate_limited`. */
+  async admit(principal: Principal): Promise<void> {
+    if (principal.kind !== "anonymous") return;
+    const retryAfterMs = await this.#parts.store.admit(principal.address ?? "");
     if (retryAfterMs !== null) throw tooMany(this.#parts.limits.createsPerMinute, retryAfterMs);
   }
 

@@ -140,7 +140,7 @@ export interface TaskStore {
   /** A pure read: writes nothing, safe to repeat. `body: false` leaves out what a settled task came to. */
   read(ref: TaskRef, options?: ReadOptions): Promise<TaskSnapshot | null>;
   /** A read on a caller's behalf, counted: who keeps the advertised interval is never refused. */
-  poll(ref: TaskRef): Promise<Polled | null>;
+  poll(ref: TaskRef, options?: ReadOptions): Promise<Polled | null>;
   /** Applied and durable when it resolves; a late or duplicate command changes nothing. */
   tell(ref: TaskRef, command: Command): Promise<Told | null>;
   /**

@@ -292,7 +292,7 @@ describe("faults of ours", () => {
     expect(JSON.stringify(broken.log)).toContain("secret detail");
   });
 
-  it("that will pass say so by status, and are logged; faults of the client's are not", async () => {
+  it("that will pass say so by status, and are logged; a refusal leaves its audit line and no more", async () => {
     const tasks = { get: () => Promise.reject(new TaskError("overloaded", "Try again.", { retryAfterMs: 2_000 })) };
     const broken = await serve([keep], { deps: { tasks: tasks as never } });
     const response = await broken.send("tasks/get", { taskId: "x" }, { capabilities: withTasks, id: "o" });
@@ -300,7 +300,13 @@ describe("faults of ours", () => {
     expect(await response.json()).toMatchObject({ id: "o", error: { code: -32603, message: "Try again." } });
     expect(broken.log).toHaveLength(1);
     await broken.call("tools/call", { name: "missing" });
-    expect(broken.log).toHaveLength(1);
+    await broken.call("tools/list", { cursor: "made up" });
+    await broken.send("tools/list", {}, { token: "wrong" });
+    expect(broken.log.slice(1)).toEqual([
+      { audit: "refuse", principal: null, code: "unknown_tool", status: 200 },
+      { audit: "refuse", principal: null, code: "invalid", status: 200 },
+      { audit: "refuse", code: "-32600", status: 401 },
+    ]);
   });
 
   it("after the stream has begun are an error message on it", async () => {

@@ -55,6 +55,19 @@ describe("the audit", () => {
     expect(JSON.stringify(lines)).not.toContain(SECRET);
   });
 
+  it("knows a result that was read over a subscription, and no reading where only the phase was told", async () => {
+    const { tasks, lines, start, owner, rest } = setUp();
+    const { task } = await start();
+    await rest(task.id);
+    await tasks.cancel(owner, task.id);
+    await tasks.get(owner, task.id, { body: false });
+    await tasks.settle(owner, task.id, { signal: AbortSignal.timeout(10_000), deliver: 1, restAt: "settled" });
+    const before = lines.length;
+    for await (const { kind } of tasks.follow(owner, [task.id], AbortSignal.timeout(10_000))) expect(kind).toBe("task");
+    expect(lines.filter(({ audit }) => audit === "read_result")).toHaveLength(1);
+    expect(lines).toHaveLength(before + 1);
+  });
+
   it("says how a task settled, where it ran", async () => {
     const { tasks, start, owner, rest, told } = setUp();
     const { task } = await start();

@@ -37,6 +37,16 @@ describe("holding a task", () => {
     expect([kind, textOf(task)]).toEqual(["settled", "done"]);
   });
 
+  it("ends with the task although others have used up its polls", async () => {
+    const service = memoryService([tool(() => new Promise(() => {}))], { pollBurst: 10 });
+    const { id } = await service.start("t");
+    const polls = Array.from({ length: 12 }, () => service.tasks.get(service.owner, id));
+    expect((await Promise.allSettled(polls)).map(({ status }) => status)).toContain("rejected");
+    const signal = new AbortController().signal;
+    const { kind, task } = await holdTask(service.tasks, service.owner, id, { waitMs: 20, signal, restAt: "input" });
+    expect([kind, task.id]).toEqual(["waiting", id]);
+  });
+
   it("ends when the time is up, and the work goes on", async () => {
     let finish = (_: string): void => {};
     const { start, hold, rest } = held(() => new Promise((resolve) => (finish = resolve)));

@@ -12,7 +12,7 @@ const PAGE = 50;
 /** Never a stream: the client has said that it polls (tasks §Input Required Status). */
 export async function getTask(call: Call): Promise<JsonText> {
   const { taskId } = readParams(call, TaskParams);
-  return JSON.stringify(toTask(await call.deps.tasks.get(call.principal, taskId)));
+  return JSON.stringify(toTask(await call.deps.tasks.get(call.principal, taskId, { body: false })));
 }
 
 /** Cancelled when it is answered, and for good; what has ended already cannot be (tasks §Task Cancellation). */

@@ -11,6 +11,8 @@ export type CarryOptions = {
   readonly rank: Rank;
   readonly signal: AbortSignal;
   readonly onPhase?: (phase: Phase) => void;
+  /** A question goes out here. */
+  readonly onAsk?: () => void;
 };
 
 /**
@@ -21,17 +23,18 @@ export async function carryTask(
   caller: Caller,
   exchange: Exchange,
   id: string,
-  { rank, signal, onPhase }: CarryOptions,
+  { rank, signal, onPhase, onAsk }: CarryOptions,
 ): Promise<TaskSnapshot | null> {
   const { deps, principal } = caller;
   const begun = await deps.tasks.peek(principal, id);
   if (!begun) throw notFound();
   const { client, progress, stage } = begun;
   // The token of the call that made the task holds for all of its life, in the session that gave it. No value is told twice.
-  const token = client.session?.key === caller.session.key ? client.progressToken : undefined;
+  const own = client.session?.key === caller.session.key;
+  const token = own ? client.progressToken : undefined;
   const told = { after: progress?.progress, meta: relatedTask(id) };
   const onProgress = reportProgress(speakTo(exchange), token, told);
-  const ask = asker(caller, exchange, { task: id, bridged: client.bridged === true });
+  const ask = asker(caller, exchange, { task: id, client, stray: rank === 1 && !own });
   const leaving = new AbortController();
   let carries = false;
   let { phase } = stage;
@@ -44,9 +47,10 @@ export async function carryTask(
       onDeliver(questions) {
         carries = true;
         if (!ask(questions)) leaving.abort();
+        else if (questions.length > 0) onAsk?.();
       },
       onEvent(entry) {
-        if (carries && entry.progress) onProgress(entry.progress);
+        if (carries && entry.progress) onProgress(entry.progress, entry.seq);
         if (entry.phase !== phase) onPhase?.(entry.phase);
         phase = entry.phase;
       },

@@ -6,6 +6,9 @@ import { openOutlet, type Outlet } from "./outlet";
 import { openResumable } from "./resume";
 import { tellTasks } from "./task-news";
 
+/** Timers hold no more. */
+const MAX_TIMER_MS = 2_147_483_647;
+
 /** Either the session's own stream, or one that broke and is gone on with (2025-11-25 transports §Resumability). */
 export async function openGetStream(c: Context, caller: Caller, explain: RespondOptions["explain"]): Promise<Response> {
   const { resume } = caller.revision;
@@ -24,11 +27,20 @@ export async function openGetStream(c: Context, caller: Caller, explain: Respond
     async (exchange) => {
       const ending = new AbortController();
       const signal = AbortSignal.any([exchange.signal, ending.signal]);
+      const left = (): number => caller.session.expiresAt - caller.deps.clock();
+      const tick = (): void => {
+        if (left() <= 0) ending.abort();
+        else timer = setTimeout(tick, Math.min(left(), MAX_TIMER_MS));
+      };
+      let timer: ReturnType<typeof setTimeout> | null = null;
+      tick();
       try {
         const outlet = await openOutlet(caller, exchange, lastEventId);
         const news = [tellTasks(caller, exchange, outlet, signal), tellToolList(caller, outlet, signal)];
-        await Promise.all([...news, over(signal)]);
+        const gone = over(signal);
+        await Promise.race([gone, Promise.all([...news, gone])]);
       } finally {
+        clearTimeout(timer);
         // One source may have failed while another still runs.
         ending.abort();
       }

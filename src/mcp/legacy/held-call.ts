@@ -63,5 +63,5 @@ export async function hold(caller: Caller, exchange: Exchange, resumable: Resuma
 /** The task's questions go out on this stream, as long as the client may be asked all of them. */
 export const asking = (caller: Caller, exchange: Exchange, task: string) => ({
   deliver: 2 as const,
-  onDeliver: asker(caller, exchange, { task, bridged: true }),
+  onDeliver: asker(caller, exchange, { task }),
 });

@@ -17,6 +17,8 @@ export const commonMethods = {
 /** For the session from now on; without it `info` and above are sent. */
 async function setLevel(call: Call): Promise<JsonText> {
   const { level } = readParams(call, SetLevelParams);
+  // Until now nothing was stored for the session, and anybody may open one.
+  await call.deps.tasks.admit(call.principal);
   await call.deps.sessions.setLogLevel(call.session, level);
   return "{}";
 }

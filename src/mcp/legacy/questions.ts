@@ -2,6 +2,7 @@ import type { Exchange, RequestId } from "../../json-rpc";
 import type { OpenQuestion } from "../../service/task-store";
 import { TaskError } from "../../task/errors";
 import type { Json, JsonText } from "../../task/json";
+import type { ClientFacts } from "../../task/task";
 import { canBeAsked } from "../../tool/asks";
 import { boundTo, type Caller } from "./call";
 
@@ -11,8 +12,13 @@ const QUESTION_ID_TTL_MS = 2_592_000_000;
 
 export const CANCEL: JsonText = '{"action":"cancel"}';
 
-/** Who asks: a task, one that its client takes for a plain call, or a call that is no task. */
-export type Asker = { readonly task: string; readonly bridged: boolean } | { readonly call: string };
+/**
+ * Who asks: a task, or a call that is no task. `client` are the facts of the task's maker where they are known already;
+ * `stray`: it goes out unbidden, to a session that did not make the task.
+ */
+export type Asker =
+  | { readonly task: string; readonly client?: ClientFacts; readonly stray?: boolean }
+  | { readonly call: string };
 
 /**
  * Sends questions as requests to the client, each once on one stream. Their JSON-RPC ids say whose they are and to which
@@ -47,10 +53,13 @@ async function send(
   from: Asker,
   questions: readonly OpenQuestion[],
 ): Promise<void> {
-  const { sealer, clock } = caller.deps;
-  const [name, facts] = "task" in from ? [from.task, { t: from.task }] : [from.call, { c: from.call }];
-  // Libraries refuse what names a task that their client was never given.
-  const related = "task" in from && !from.bridged ? { _meta: relatedTask(from.task) } : {};
+  if (questions.length === 0) return;
+  const { sealer, clock, tasks } = caller.deps;
+  const [name, facts] =
+    "task" in from ? [from.task, { t: from.task, ...(from.stray && { s: 1 }) }] : [from.call, { c: from.call }];
+  const client = "task" in from ? (from.client ?? (await tasks.peek(caller.principal, name))?.client) : undefined;
+  // Libraries refuse what names a task that their client was never given: one that it takes for a plain call.
+  const related = client && !client.bridged ? { _meta: relatedTask(name) } : {};
   for (const { key, request } of questions) {
     const bound = { principal: boundTo(caller), expiresAt: clock() + QUESTION_ID_TTL_MS };
     const id = await sealer.seal(PURPOSE, { ...facts, k: key }, bound);
@@ -64,16 +73,15 @@ export async function takeResponse(caller: Caller, id: RequestId | undefined, re
   const { deps, principal, session } = caller;
   const asked = typeof id === "string" ? await deps.sealer.open(PURPOSE, id, boundTo(caller)) : null;
   if (asked === null) return;
-  const { t: task, c: call, k: key } = asked;
+  const { t: task, c: call, k: key, s: stray } = asked;
   if (typeof key !== "string") return;
-  // A client that answers with an error will not answer otherwise.
+  // A client that answers with an error will not answer otherwise; unless it may not know the task, and another will.
+  if (result === undefined && stray !== undefined) return;
   const answer = result === undefined ? CANCEL : JSON.stringify(result);
   if (typeof call === "string") await deps.sessions.answer(session, call, key, answer);
   if (typeof task !== "string") return;
   try {
-    // Unless it does not know the task, which another session made: somebody else will answer.
-    const made = result === undefined ? (await deps.tasks.peek(principal, task))?.client.session : session;
-    if (made?.key === session.key) await deps.tasks.answer(principal, task, { [key]: answer });
+    await deps.tasks.answer(principal, task, { [key]: answer });
   } catch (thrown) {
     if (!(thrown instanceof TaskError && thrown.code === "not_found")) throw thrown;
   }

@@ -6,6 +6,8 @@ import { boundTo, type Caller } from "./call";
 const PURPOSE = "stream";
 /** A client that comes back later than this has another way to the task. */
 const STREAM_TTL_MS = 86_400_000;
+/** Characters of a request's id, and of its progress token: clients send the event's id back in a header. */
+const MAX_SEALED = 256;
 
 /** What a stream is about that waits for a task: enough to go on after it broke, so that nothing is stored for it. */
 export type Resumable = {
@@ -21,6 +23,8 @@ export type Resumable = {
 export async function primeStream(caller: Caller, exchange: Exchange, resumable: Resumable): Promise<void> {
   if (!caller.revision.resume || !exchange.streams) return;
   const { request, task, of, progressToken } = resumable;
+  // They are the client's own, and part of each event's id.
+  if ([request, progressToken].some((value) => String(value).length > MAX_SEALED)) return;
   const facts: JsonObject = {
     i: request,
     t: task,

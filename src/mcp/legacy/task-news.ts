@@ -15,8 +15,14 @@ const MAX_PAGES = 10;
 const KNOWN_AFTER_MS = 1_000;
 /** How long the session that made a task has to come and be asked, before another session of its owner is: some polls. */
 const OTHERS_WAIT_POLLS = 5;
-/** How long that other one keeps a question to itself. */
+/** How long that other one keeps a question to itself, from when it is asked; and then leaves it to whoever else comes. */
 const OTHERS_LEASE_MS = 60_000;
+/** Before a task is tried again whose connection failed. */
+const RETRY_MS = 2_000;
+/** Each such pause is twice the one before, up to so many times. */
+const MAX_DOUBLINGS = 10;
+/** Tasks that ask and wait for one of the connections. */
+const MAX_WAITING = 1_000;
 
 /** Status, questions and progress of the caller's tasks, on the session's own stream. */
 export async function tellTasks(
@@ -43,13 +49,17 @@ export async function tellTasks(
   }
 }
 
+type Follow = { asks: boolean; readonly stop: AbortController };
+
 class TaskNews {
   readonly #caller: Caller;
   readonly #exchange: Exchange;
   readonly #outlet: Outlet;
   readonly #signal: AbortSignal;
   readonly #phases = new Map<string, Phase>();
-  readonly #followed = new Set<string>();
+  readonly #followed = new Map<string, Follow>();
+  readonly #waiting = new Set<string>();
+  readonly #pauses = new Map<string, number>();
   readonly #soon = new Map<string, ReturnType<typeof setTimeout>>();
 
   constructor(caller: Caller, exchange: Exchange, outlet: Outlet, signal: AbortSignal) {
@@ -63,6 +73,7 @@ class TaskNews {
   /** One of the owner's tasks moved. Progress alone is no change of its status. */
   async changed(id: string, phase: Phase): Promise<void> {
     if (this.#phases.get(id) === phase) return;
+    this.#pauses.delete(id);
     if (phase === "settled") this.#phases.delete(id);
     else this.#phases.set(id, phase);
     const task = await this.#read(id);
@@ -99,26 +110,47 @@ class TaskNews {
 
   /** Whether this stream offers to carry the task's questions and progress, and when. */
   #consider(task: TaskSnapshot): void {
-    const { client, stage, createdAt, pollIntervalMs } = task;
+    const { id, createdAt, pollIntervalMs } = task;
+    const follow = this.#followed.get(id);
+    if (follow) follow.asks = this.#asks(task);
+    if (follow || !this.#isWanted(task)) return;
     const own = this.#isOwn(task);
-    const reports = own && client.progressToken !== undefined && stage.phase !== "settled";
-    // Who made a task over a door without sessions sees its questions there.
-    if (!client.session || !(this.#asks(task) || reports) || this.#soon.has(task.id) || this.#signal.aborted) return;
     const poll = Math.min(pollIntervalMs, KNOWN_AFTER_MS);
     const known = Math.max(0, createdAt + poll - this.#caller.deps.clock());
-    const wait = own ? known : poll * OTHERS_WAIT_POLLS;
+    this.#beginAfter(id, own ? known : poll * OTHERS_WAIT_POLLS, own ? task : undefined);
+  }
+
+  #beginAfter(id: string, wait: number, known?: TaskSnapshot): void {
+    if (this.#signal.aborted) return;
+    clearTimeout(this.#soon.get(id) ?? null);
     this.#soon.set(
-      task.id,
-      setTimeout(() => void this.#begin(task.id, own), wait),
+      id,
+      setTimeout(() => void this.#begin(id, known), wait),
     );
   }
 
-  async #begin(id: string, own: boolean): Promise<void> {
+  #beginAgain(id: string, pause: number): void {
+    const doublings = this.#pauses.get(id) ?? 0;
+    this.#pauses.set(id, Math.min(doublings + 1, MAX_DOUBLINGS));
+    this.#beginAfter(id, pause * 2 ** doublings);
+  }
+
+  async #begin(id: string, known?: TaskSnapshot): Promise<void> {
     this.#soon.delete(id);
-    if (own) return this.#follow(id, this.#signal);
-    const task = await this.#read(id).catch(() => null);
-    if (task && this.#asks(task))
-      this.#follow(id, AbortSignal.any([this.#signal, AbortSignal.timeout(OTHERS_LEASE_MS)]));
+    try {
+      const task = known ?? (await this.#read(id));
+      if (task && this.#isWanted(task)) this.#follow(task);
+      else this.#takeWaiting();
+    } catch {
+      this.#beginAgain(id, RETRY_MS);
+    }
+  }
+
+  /** Who made a task over a door without sessions sees its questions there. */
+  #isWanted(task: TaskSnapshot): boolean {
+    const { client, stage } = task;
+    const reports = this.#isOwn(task) && client.progressToken !== undefined && stage.phase !== "settled";
+    return client.session !== undefined && (this.#asks(task) || reports);
   }
 
   #isOwn({ client }: TaskSnapshot): boolean {
@@ -131,17 +163,66 @@ class TaskNews {
     return stage.phase === "input_required" && canBeAsked(this.#caller.session.capabilities, requests);
   }
 
-  #follow(id: string, signal: AbortSignal): void {
-    if (this.#followed.size >= MAX_FOLLOWED || this.#followed.has(id) || signal.aborted) return;
-    this.#followed.add(id);
-    // An owner's tasks are told of by the feed of them all.
-    const onPhase = this.#caller.principal.kind === "anonymous" ? () => void this.#tellAnonymous(id) : () => {};
-    carryTask(this.#caller, this.#exchange, id, { rank: 1, signal, onPhase })
+  #follow(task: TaskSnapshot): void {
+    const { id } = task;
+    const asks = this.#asks(task);
+    if (this.#signal.aborted || this.#followed.has(id)) return;
+    if (!this.#hasRoom(asks)) {
+      if (asks && this.#waiting.size < MAX_WAITING) this.#waiting.add(id);
+      return;
+    }
+    const follow: Follow = { asks, stop: new AbortController() };
+    this.#followed.set(id, follow);
+    const signal = AbortSignal.any([this.#signal, follow.stop.signal]);
+    const own = this.#isOwn(task);
+    let pause = 0;
+    let lease: ReturnType<typeof setTimeout> | null = null;
+    const endLease = (): void => {
+      pause = OTHERS_LEASE_MS;
+      follow.stop.abort();
+    };
+    const onAsk = (): void => {
+      if (!own) lease ??= setTimeout(endLease, OTHERS_LEASE_MS);
+    };
+    const onPhase = (phase: Phase): void => {
+      follow.asks = phase === "input_required";
+      // An owner's tasks are told of by the feed of them all.
+      if (this.#caller.principal.kind === "anonymous") void this.#tellAnonymous(id);
+      if (follow.asks) return;
+      clearTimeout(lease);
+      lease = null;
+      this.#takeWaiting();
+    };
+    void carryTask(this.#caller, this.#exchange, id, { rank: 1, signal, onPhase, onAsk })
       .catch((thrown: unknown) => {
         if (signal.aborted || isGone(thrown)) return;
+        pause = RETRY_MS;
         this.#caller.deps.log?.({ level: "warning", message: "A stream lost a task.", error: String(thrown) });
       })
-      .finally(() => this.#followed.delete(id));
+      .finally(() => {
+        clearTimeout(lease);
+        if (this.#followed.get(id) === follow) this.#followed.delete(id);
+        if (pause > 0) this.#beginAgain(id, pause);
+        else this.#pauses.delete(id);
+        this.#takeWaiting();
+      });
+  }
+
+  /** A task that asks takes the place of one that only reports. */
+  #hasRoom(asks: boolean): boolean {
+    if (this.#followed.size < MAX_FOLLOWED) return true;
+    const idle = asks && [...this.#followed].find(([, follow]) => !follow.asks);
+    if (!idle) return false;
+    this.#followed.delete(idle[0]);
+    idle[1].stop.abort();
+    return true;
+  }
+
+  #takeWaiting(): void {
+    const [id] = this.#waiting;
+    if (id === undefined || this.#signal.aborted) return;
+    this.#waiting.delete(id);
+    void this.#begin(id);
   }
 
   async #tellAnonymous(id: string): Promise<void> {

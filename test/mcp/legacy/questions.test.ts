@@ -19,7 +19,7 @@ function stream(capabilities: object) {
     revision: { toInputParams: ({ params }: Wire) => params },
     deps: { sealer: createSealer(async () => "a secret for tests, thirty-two bytes", Date.now), clock: Date.now },
   };
-  return { ask: asker(caller, exchange, { task: "t", bridged: false }), sent };
+  return { ask: asker(caller, exchange, { task: "t", client: {} as Wire }), sent };
 }
 
 describe("what a stream asks its client", () => {
