@@ -1,5 +1,12 @@
 import { DurableObject } from "cloudflare:workers";
-import type { Claimed, Session, SessionMessage, SessionRole, Sessions } from "../src/service/sessions";
+import {
+  RECENT_CANCELS,
+  type Claimed,
+  type Session,
+  type SessionMessage,
+  type SessionRole,
+  type Sessions,
+} from "../src/service/sessions";
 import type { IdempotencyKey } from "../src/service/task-store";
 import type { JsonText } from "../src/task/json";
 import type { LogLevel } from "../src/tool/context";
@@ -7,9 +14,6 @@ import { broadcast, FEED_ENDED, isUpgrade, openFeed, sessionRole } from "./feed-
 import type { SessionCalls } from "./rpc";
 import { SessionRows } from "./session-rows";
 import type { Bindings, Wiring } from "./wiring";
-
-/** Request ids that were cancelled before their call was connected. */
-const RECENT_CANCELS = 20;
 
 /**
  * One session of an older MCP revision: what must outlive a request of it, and whoever is connected. In storage only

@@ -5,6 +5,7 @@ import { Channel, closeOnAbort } from "./channel";
 import { eventId, parseEventId } from "./event-id";
 import {
   ASKING_TASKS,
+  RECENT_CANCELS,
   REPLAY_BYTES,
   REPLAY_EVENTS,
   SESSION_KEYS,
@@ -30,6 +31,8 @@ type Kept = {
   readonly streams: Map<string, number>;
   events: readonly Event[];
   level: LogLevel | null;
+  /** Requests that were cancelled before their call was connected. */
+  cancelled: readonly (string | number)[];
 };
 
 /** Sessions in one process's memory: for trials and tests. */
@@ -69,11 +72,12 @@ export class MemorySessions implements Sessions {
   }
 
   async *attach(session: Session, role: SessionRole, signal: AbortSignal): AsyncGenerator<SessionMessage> {
-    const { ends, asking } = this.#keep(session);
+    const { ends, asking, cancelled } = this.#keep(session);
     const end: End = { role, channel: new Channel() };
     ends.add(end);
     closeOnAbort(end.channel, signal);
     end.channel.push({ kind: "ready", asking: role.kind === "stream" ? [...asking] : [] });
+    if (role.kind === "call" && cancelled.includes(role.requestId)) end.channel.push({ kind: "cancelled" });
     try {
       yield* end.channel;
     } finally {
@@ -86,7 +90,11 @@ export class MemorySessions implements Sessions {
   }
 
   async cancel(session: Session, requestId: string | number): Promise<boolean> {
-    return this.#tell(session, (role) => role.kind === "call" && role.requestId === requestId, { kind: "cancelled" });
+    const isMeant = (role: SessionRole): boolean => role.kind === "call" && role.requestId === requestId;
+    const told = this.#tell(session, isMeant, { kind: "cancelled" });
+    const kept = this.#keep(session);
+    if (!told) kept.cancelled = [...kept.cancelled.slice(1 - RECENT_CANCELS), requestId];
+    return told;
   }
 
   async asking(session: Session, task: string): Promise<void> {
@@ -130,7 +138,7 @@ export class MemorySessions implements Sessions {
     if (known) return known;
     const { key, expiresAt } = session;
     const collections = { ends: new Set<End>(), claims: new Map(), asking: new Set<string>(), streams: new Map() };
-    const kept: Kept = { expiresAt, ...collections, events: [], level: null };
+    const kept: Kept = { expiresAt, ...collections, events: [], level: null, cancelled: [] };
     this.#kept.set(key, kept);
     return kept;
   }

@@ -17,6 +17,8 @@ export const REPLAY_EVENTS = 100;
 export const REPLAY_BYTES = 262_144;
 /** Anonymous tasks that a session remembers to have asked something: the newest. */
 export const ASKING_TASKS = 100;
+/** Cancelled request ids kept in memory for calls that connect only after it. */
+export const RECENT_CANCELS = 20;
 /** Idempotency keys an anonymous caller may use in one session. */
 export const SESSION_KEYS = 100;
 
@@ -59,7 +61,7 @@ export interface Sessions {
   attach(session: Session, role: SessionRole, signal: AbortSignal): AsyncIterable<SessionMessage>;
   /** Hands a posted answer to the call that waits for it; false when none does. */
   answer(session: Session, call: string, key: string, answer: JsonText): Promise<boolean>;
-  /** Tells the call with this request id; false when none is connected. */
+  /** Tells the call with this request id, also one that connects only later; false when none is connected yet. */
   cancel(session: Session, requestId: string | number): Promise<boolean>;
   /** An anonymous task of this session asks something: tells open streams, and remembers it (≤ 100) for the next one. */
   asking(session: Session, task: string): Promise<void>;

@@ -217,6 +217,19 @@ export function describeSessions(name: string, makeStage: () => SessionStage | P
         await leave(...calls);
       });
 
+      it("is told when it connects only after it was cancelled", async () => {
+        const { sessions, session } = await setUp();
+        expect(await sessions.cancel(session, 7)).toBe(false);
+        const [late, other] = [
+          attached(sessions, session, call("late", 7)),
+          attached(sessions, session, call("other", 8)),
+        ];
+        await allReady(late, other);
+        await expect.poll(() => late.heard).toEqual([ready(), { kind: "cancelled" }]);
+        expect(other.heard).toEqual([ready()]);
+        await leave(late, other);
+      });
+
       it("hears nothing of tasks that ask", async () => {
         const { sessions, session } = await setUp();
         await sessions.asking(session, "before");

@@ -5,6 +5,7 @@ import type { Caller } from "./call";
 import { openOutlet, type Outlet } from "./outlet";
 import { openResumable } from "./resume";
 import { tellTasks } from "./task-news";
+import { openVoice } from "./voice";
 
 /** Timers hold no more. */
 const MAX_TIMER_MS = 2_147_483_647;
@@ -35,8 +36,16 @@ export async function openGetStream(c: Context, caller: Caller, explain: Respond
       let timer: ReturnType<typeof setTimeout> | null = null;
       tick();
       try {
-        const outlet = await openOutlet(caller, exchange, lastEventId);
-        const news = [tellTasks(caller, exchange, outlet, signal), tellToolList(caller, outlet, signal)];
+        const own = await openOutlet(caller, exchange, lastEventId);
+        const voice = openVoice(caller, signal);
+        const outlet: Outlet = {
+          tell: async (method, params) => ((await voice.speaks()) ? own.tell(method, params) : undefined),
+        };
+        const news = [
+          voice.listening,
+          tellTasks(caller, exchange, outlet, signal),
+          tellToolList(caller, outlet, signal),
+        ];
         const gone = over(signal);
         await Promise.race([gone, Promise.all([...news, gone])]);
       } finally {

@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { mintSession } from "../../../src/mcp/legacy/session";
+import { createSealer } from "../../../src/seal";
 import { TaskError } from "../../../src/task/errors";
 import { defineTool } from "../../../src/tool/define-tool";
 import { fixtureTools } from "../../fixtures/tools";
 import { gate } from "../../support/gate";
 import { connect, type EventReader, type LegacyClient } from "../../support/legacy";
-import { serve, until, type Wire } from "../../support/mcp";
+import { serve, until, type Wire, withTasks } from "../../support/mcp";
 
 const forms = { elicitation: {} };
 const RELATED = "io.modelcontextprotocol/related-task";
@@ -63,6 +65,19 @@ describe("the stream of a session", () => {
     expect(await response.json()).toMatchObject({ error: { code: 42900 } });
   });
 
+  it("ends with its session", async () => {
+    const client = await connect(await serve(fixtureTools, { deps: { toolListChanges: () => once() } }));
+    const clock = (): number => Date.now();
+    const sealer = createSealer(async () => "a secret for tests, thirty-two bytes", clock);
+    const week = 604_800_000;
+    const mint = { sealer, clock: () => clock() - week + 1_000 } as Wire;
+    client.sessionId = await mintSession(mint, { kind: "anonymous" }, "2025-11-25", {});
+    const stream = await client.listen();
+    await stream.notification("notifications/tools/list_changed");
+    await stream.closed;
+    expect((await client.get()).status).toBe(404);
+  });
+
   it("tells that the list of tools has changed, with an id that names the stream", async () => {
     const client = await connect(await serve(fixtureTools, { deps: { toolListChanges: () => once() } }));
     const stream = await client.listen();
@@ -98,6 +113,22 @@ describe("status of the owner's tasks", () => {
     await stream.leave();
   });
 
+  it("is told on one stream of a session: the newest, and when that is left an older one again", async () => {
+    const client = await connect(await serve(fixtureTools, { owners }), { token: "a" });
+    const older = await client.listen();
+    await settled(client, older);
+    const before = older.messages.length;
+    const newer = await client.listen();
+    await settled(client, newer);
+    expect(older.messages).toHaveLength(before);
+    await newer.leave();
+    await until(
+      async () => (await client.task("slow", { ms: 0 })) && older.messages.length,
+      (count) => count > before,
+    );
+    await older.leave();
+  });
+
   it("is not told on revisions that know no tasks", async () => {
     const served = await serve(fixtureTools, { owners });
     const client = await connect(served, { token: "a", version: "2025-06-18", capabilities: forms });
@@ -114,8 +145,9 @@ describe("status of the owner's tasks", () => {
 describe("a stream that is taken up again", () => {
   it("(1.13) has what it missed, once, and only what was its own", async () => {
     const client = await connect(await serve(fixtureTools, { owners }), { token: "a" });
-    const [first, other] = [await client.listen(), await client.listen()];
+    const first = await client.listen();
     await settled(client, first);
+    const other = await client.listen();
     await settled(client, other);
     const at = first.events.findIndex(({ id }) => id?.endsWith(".1"));
     const last = first.events[at];
@@ -307,13 +339,33 @@ describe("questions and sessions", () => {
       const { taskId } = await client.task("ask", { keys: ["k1"] });
       const other = await client.again();
       const stream = await other.listen();
-      await other.refuse(await stream.request());
+      const question = await stream.request();
+      await other.refuse(question);
       expect((await client.call("tasks/get", { taskId })).result.status).toBe("input_required");
-      await client.refuse(await stream.request());
+      await client.answer(question, yes);
       await client.poll(taskId, "completed");
       await stream.leave();
     },
   );
+
+  it.each([
+    ["of another session", (client: LegacyClient) => client.task("ask", { keys: ["k1"] })],
+    [
+      "that was made without one",
+      async ({ served }: LegacyClient) => {
+        const started = { token: "a", capabilities: { ...forms, ...withTasks } };
+        return (await served.tool("ask", { keys: ["k1"] }, started)).result;
+      },
+    ],
+  ])("are given up where whoever waits for the result of a task %s refuses them", async (_, start) => {
+    const client = await connect(await serve(fixtureTools, { owners, limits }), { token: "a", capabilities: forms });
+    const { taskId } = await start(client);
+    const later = await client.again();
+    const waiting = await later.open("tasks/result", { taskId });
+    await later.refuse(await waiting.request());
+    await waiting.closed;
+    expect(waiting.messages.at(-1).result.content[0].text).toContain('"cancel"');
+  });
 
   it("wait until the client has heard of the task: its answer comes on another connection", async () => {
     const slowly = { owners, limits: { pollIntervalMs: 400 } };
@@ -363,6 +415,36 @@ describe("progress on the stream of the session", () => {
     expect([...values].sort((a, b) => a - b)).toEqual(values);
     expect(statuses(stream).at(-1)).toBe("completed");
     await stream.leave();
+  });
+
+  it("(P2) grows from one stream to the next also where the tool gives no number", async () => {
+    const ticking = defineTool({
+      name: "ticks",
+      description: "Says that it goes on.",
+      input: z.object({}),
+      task: "optional",
+      async run(_, task) {
+        for (let n = 0; ; n += 1) {
+          task.progress({ message: `tick ${n}` });
+          await new Promise((resolve, reject) => {
+            task.signal.addEventListener("abort", reject, { once: true });
+            setTimeout(resolve, 20);
+          });
+        }
+      },
+    });
+    const client = await connect(await serve([ticking], { owners, limits }), { token: "a" });
+    const { taskId } = await client.task("ticks", {}, { _meta: { progressToken: 0 } });
+    const values: number[] = [];
+    for (let n = 0; n < 2; n += 1) {
+      const stream = await client.listen();
+      await stream.notification("notifications/progress", 2);
+      await stream.leave();
+      const told = stream.messages.filter(({ method }) => method === "notifications/progress");
+      values.push(...told.map(({ params }) => params.progress));
+    }
+    expect(values).toEqual([...new Set(values)].sort((a, b) => a - b));
+    await client.call("tasks/cancel", { taskId });
   });
 
   it("(P2) is not told in a session that did not give the token", async () => {

@@ -95,6 +95,21 @@ describe("the stream of a held call", () => {
   });
 });
 
+describe("the stream of a call whose client chose long names", () => {
+  it.each([
+    ["id", { id: "i".repeat(257) }, {}],
+    ["progress token", { id: 1 }, { _meta: { progressToken: "p".repeat(257) } }],
+  ])("has no events to come back for: %s", async (_, options, more) => {
+    const { tool, open } = gate("long", "optional");
+    const client = await connect(await serve([tool]));
+    const stream = await client.open("tools/call", { name: "long", ...more }, options);
+    open();
+    await stream.closed;
+    expect(stream.messages.at(-1)).toMatchObject({ id: options.id, result: {} });
+    expect(stream.events.every(({ id }) => id === undefined)).toBe(true);
+  });
+});
+
 describe("the stream of tasks/result", () => {
   it("is taken up in the same way", async () => {
     const { tool, began, open } = gate("long", "optional");
