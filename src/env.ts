@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { isLoopbackHostname } from "./loopback";
+import { faultsBetween } from "./env-faults";
 import { parseOrigin } from "./origin";
 import type { Limits } from "./service/limits";
 import type { Scope } from "./service/principal";
@@ -55,7 +55,7 @@ export function parseEnv(env: Readonly<Record<string, unknown>>): Config {
   }
   // Each name of the table has what its own schema gave, unless there are faults.
   const parsed = values as Values;
-  if (faults.length === 0) faults.push(...disorder(parsed), ...oauthFaults(parsed));
+  if (faults.length === 0) faults.push(...faultsBetween(parsed));
   if (faults.length > 0) throw new TaskError("misconfigured", faults.join(" "));
   return toConfig(parsed);
 }
@@ -166,6 +166,11 @@ const TABLE = {
     oneOf("durable", "memory"),
     "where tasks live; memory keeps nothing, for trials and tests",
   ),
+  TASK_SCOPING: setting(
+    "strict",
+    oneOf("strict", "lenient"),
+    "lenient opens tasks made by nobody to every identified caller; needs an auth setting",
+  ),
   MAX_TASKS_PER_OWNER: setting("10000", whole(1, 10_000_000), "stored tasks of one owner; exact"),
   MAX_LIVE_TASKS_PER_OWNER: setting("1000", whole(1, 10_000_000), "tasks of one owner not yet settled"),
   CREATES_PER_MINUTE: setting(
@@ -225,38 +230,6 @@ function parsedOrNull(text: string): unknown {
   }
 }
 
-/** TASK_MIN_TTL_MS ≤ TASK_TTL_MS ≤ TASK_MAX_TTL_MS, where null is unlimited. */
-function disorder(values: Values): readonly string[] {
-  const pairs = [
-    ["TASK_MIN_TTL_MS", "TASK_TTL_MS"],
-    ["TASK_TTL_MS", "TASK_MAX_TTL_MS"],
-  ] as const;
-  return pairs
-    .map(([low, high]) => ({ low, high, from: values[low] ?? Infinity, to: values[high] ?? Infinity }))
-    .filter(({ from, to }) => from > to)
-    .map(
-      ({ low, high, from, to }) =>
-        `${low} must not be above ${high}; they are ${inWords(from)} and ${inWords(to)} (the default where not set).`,
-    );
-}
-
-const OAUTH = ["AUTH_ISSUER", "AUTH_AUDIENCE", "AUTH_JWKS_URL"] as const;
-
-function oauthFaults(values: Values): readonly string[] {
-  const missing = OAUTH.filter((name) => values[name] === null);
-  if (missing.length === OAUTH.length) return [];
-  const plain = (["AUTH_ISSUER", "AUTH_JWKS_URL"] as const).filter((name) => {
-    const url = URL.parse(values[name] ?? "");
-    return url?.protocol === "http:" && !(values.ALLOW_LOCAL_FETCH && isLoopbackHostname(url.hostname));
-  });
-  return [
-    ...missing.map((name) => `${name} is missing; ${OAUTH.join(", ")} are set together or not at all.`),
-    ...plain.map((name) => `${name} must be https; http is for this machine only, with ALLOW_LOCAL_FETCH.`),
-  ];
-}
-
-const inWords = (ms: number): string => (ms === Infinity ? "unlimited" : String(ms));
-
 const toConfig = (values: Values): Config => ({
   limits: {
     ttlMs: values.TASK_TTL_MS,
@@ -275,6 +248,7 @@ const toConfig = (values: Values): Config => ({
     pollBurst: values.POLL_BURST,
     maxStreamsPerOwner: values.MAX_STREAMS_PER_OWNER,
     resultLimitBytes: values.RESULT_LIMIT_BYTES,
+    scoping: values.TASK_SCOPING,
   },
   store: values.TASK_STORE,
   maxBodyBytes: values.MAX_BODY_BYTES,

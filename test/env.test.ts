@@ -17,6 +17,14 @@ function faultOf(env: Readonly<Record<string, unknown>>): string {
 }
 
 describe("parseEnv", () => {
+  it("refuses lenient scoping where anonymous callers are let in", () => {
+    const AUTH_TOKENS = JSON.stringify([entry()]);
+    expect(parseEnv({ TASK_SCOPING: "lenient", AUTH_TOKENS }).limits.scoping).toBe("lenient");
+    expect(faultOf({ TASK_SCOPING: "lenient" })).toMatch(/TASK_SCOPING must be strict where anonymous/);
+    expect(faultOf({ TASK_SCOPING: "lenient", AUTH_TOKENS, ALLOW_ANONYMOUS: "true" })).toMatch(/TASK_SCOPING/);
+    expect(faultOf({ TASK_SCOPING: "loose", AUTH_TOKENS })).toMatch(/TASK_SCOPING must be "strict" or "lenient"/);
+  });
+
   it("needs no configuration", () => {
     expect(parseEnv({})).toEqual({
       limits: {
@@ -35,6 +43,7 @@ describe("parseEnv", () => {
         createsPerMinute: 600,
         pollBurst: 120,
         maxStreamsPerOwner: 50,
+        scoping: "strict",
         resultLimitBytes: 10_485_760,
       },
       store: "durable",
@@ -64,6 +73,7 @@ describe("parseEnv", () => {
       QUESTION_TTL_MS: "13",
       RESERVATION_MS: "1400",
       TASK_STORE: "memory",
+      TASK_SCOPING: "strict",
       MAX_TASKS_PER_OWNER: "15",
       MAX_LIVE_TASKS_PER_OWNER: "16",
       CREATES_PER_MINUTE: "61",
@@ -103,6 +113,7 @@ describe("parseEnv", () => {
         createsPerMinute: 61,
         pollBurst: 62,
         maxStreamsPerOwner: 63,
+        scoping: "strict",
         resultLimitBytes: 15_728_640,
       },
       store: "memory",

@@ -20,4 +20,6 @@ export type Limits = {
   /** Streams open at one owner's feed, and at one task. */
   readonly maxStreamsPerOwner: number;
   readonly resultLimitBytes: number;
+  /** `TASK_SCOPING`: `lenient` opens tasks that belong to nobody to every caller (store contract: nil owner or nil caller). */
+  readonly scoping: "strict" | "lenient";
 };

@@ -221,6 +221,25 @@ export function describeTaskStore(
       });
     });
 
+    describe("lenient scoping", () => {
+      it("opens what belongs to nobody to everybody, and nothing else to anybody", async () => {
+        const { store, draft } = await setUp({ scoping: "lenient" });
+        const mine = taskOf(await store.create(draft("hang", { owner: "o" })));
+        const nobodys = taskOf(await store.create(draft("hang", { owner: null })));
+        const seen = (id: string, owner: string | null) => store.read({ id, owner }).then((task) => task !== null);
+        expect([await seen(nobodys.id, "o"), await seen(nobodys.id, "p"), await seen(nobodys.id, null)]).toEqual([
+          true,
+          true,
+          true,
+        ]);
+        expect([await seen(mine.id, "o"), await seen(mine.id, "p"), await seen(mine.id, null)]).toEqual([
+          true,
+          false,
+          true,
+        ]);
+      });
+    });
+
     describe("rates", () => {
       it("refuses what one owner creates beyond CREATES_PER_MINUTE, until the next minute, and nobody else's", async () => {
         const { store, draft, advance, clock } = await setUp({ createsPerMinute: 20 });

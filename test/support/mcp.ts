@@ -35,6 +35,7 @@ const baseConfig: Config = {
     createsPerMinute: 600,
     pollBurst: 100_000,
     maxStreamsPerOwner: 50,
+    scoping: "strict",
     resultLimitBytes: 10_485_760,
   },
   store: "memory",

@@ -22,6 +22,7 @@ export const limits: Limits = {
   createsPerMinute: 600,
   pollBurst: 100_000,
   maxStreamsPerOwner: 50,
+  scoping: "strict",
   resultLimitBytes: 10_485_760,
 };
 
