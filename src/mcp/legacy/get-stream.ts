@@ -36,8 +36,10 @@ export async function openGetStream(c: Context, caller: Caller, explain: Respond
       let timer: ReturnType<typeof setTimeout> | null = null;
       tick();
       try {
-        const own = await openOutlet(caller, exchange, lastEventId);
         const voice = openVoice(caller, signal);
+        // The client hears of this stream when the others are silent.
+        await voice.speaks();
+        const own = await openOutlet(caller, exchange, lastEventId);
         const outlet: Outlet = {
           tell: async (method, params) => ((await voice.speaks()) ? own.tell(method, params) : undefined),
         };

@@ -36,5 +36,7 @@ export function openVoice({ deps, session }: Caller, signal: AbortSignal): Voice
     known.resolve();
     if (speaks) void tell("").catch(() => {});
   });
+  // Whoever waits for it hears how it failed; until then nobody need.
+  listening.catch(() => {});
   return { listening, speaks: () => known.promise.then(() => speaks) };
 }
