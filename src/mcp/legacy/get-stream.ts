@@ -51,7 +51,7 @@ export async function openGetStream(c: Context, caller: Caller, explain: Respond
         const gone = over(signal);
         await Promise.race([gone, Promise.all([...news, gone])]);
       } finally {
-        clearTimeout(timer);
+        if (timer !== null) clearTimeout(timer);
         // One source may have failed while another still runs.
         ending.abort();
       }

@@ -122,7 +122,8 @@ class TaskNews {
 
   #beginAfter(id: string, wait: number, known?: TaskSnapshot): void {
     if (this.#signal.aborted) return;
-    clearTimeout(this.#soon.get(id) ?? null);
+    const waiting = this.#soon.get(id);
+    if (waiting !== undefined) clearTimeout(waiting);
     this.#soon.set(
       id,
       setTimeout(() => void this.#begin(id, known), wait),
@@ -189,7 +190,7 @@ class TaskNews {
       // An owner's tasks are told of by the feed of them all.
       if (this.#caller.principal.kind === "anonymous") void this.#tellAnonymous(id);
       if (follow.asks) return;
-      clearTimeout(lease);
+      if (lease !== null) clearTimeout(lease);
       lease = null;
       this.#takeWaiting();
     };
@@ -200,7 +201,7 @@ class TaskNews {
         this.#caller.deps.log?.({ level: "warning", message: "A stream lost a task.", error: String(thrown) });
       })
       .finally(() => {
-        clearTimeout(lease);
+        if (lease !== null) clearTimeout(lease);
         if (this.#followed.get(id) === follow) this.#followed.delete(id);
         if (pause > 0) this.#beginAgain(id, pause);
         else this.#pauses.delete(id);
