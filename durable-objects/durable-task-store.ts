@@ -93,6 +93,11 @@ class DurableTaskStore implements TaskStore {
     return calling(() => this.#task(id).poll(owner, options));
   }
 
+  async occupy(address: string, signal: AbortSignal): Promise<void> {
+    const streams = String(this.#limits.maxStreamsPerOwner);
+    await calling(() => attach(indexStub(this.#objects, addressName(address)), { [STREAMS_HEADER]: streams }, signal));
+  }
+
   async admit(address: string): Promise<number | null> {
     const counter = this.#objects.OWNERS.getByName(addressName(address)) as unknown as Pick<OwnerIndex, "admit">;
     return calling(() => counter.admit(this.#limits.createsPerMinute, this.#clock()));

@@ -1,12 +1,14 @@
 import { Hono } from "hono/tiny";
 import { authenticator } from "./auth";
 import { cors } from "./cors";
+import { floodGuard } from "./flood-guard";
 import { mcpRoutes } from "./mcp/routes";
 import type { McpDeps } from "./mcp/wing";
 import { METADATA_PATH } from "./oauth";
 import { protectedResource } from "./protected-resource";
 
-export type AppDeps = McpDeps;
+/** `env` holds the bindings, for the door that may have a guard. */
+export type AppDeps = McpDeps & { readonly env?: object };
 
 /** The door: one mount per protocol. */
 export function createApp(deps: AppDeps): Hono {
@@ -15,6 +17,7 @@ export function createApp(deps: AppDeps): Hono {
   app.route(METADATA_PATH, protectedResource(deps.config.oauth, ["/mcp"]));
   // What stands above is for pages of any origin; what follows is not.
   app.use(cors(deps.config));
+  app.use(floodGuard(deps.env ?? {}));
   app.get("/", (c) => c.text("Holdfast: durable tasks for slow tools. MCP clients talk to /mcp.\n"));
   // The router takes `/mcp/` for it too; clients that are redirected drop the body or the token.
   app.route("/mcp", mcpRoutes(deps, authenticate));

@@ -50,6 +50,7 @@ export function createHoldfast(options: HoldfastOptions) {
     const { KEYS } = env as Bindings;
     const sessions = durableSessions({ objects: env as Bindings });
     return createApp({
+      env,
       config,
       registry,
       tasks: new AuditedTaskService({ store: storeOf(env), sessions, limits: config.limits, clock }, (line) =>

@@ -43,7 +43,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "package.json",
   ],
 
-  "src/app.ts": ["src/mcp", "src/auth.ts", "src/cors.ts", "src/oauth.ts", "src/protected-resource.ts", "hono"],
+  "src/app.ts": [
+    "src/mcp",
+    "src/auth.ts",
+    "src/cors.ts",
+    "src/flood-guard.ts",
+    "src/oauth.ts",
+    "src/protected-resource.ts",
+    "hono",
+  ],
   "src/holdfast.ts": [
     "durable-objects",
     "src/app.ts",
@@ -64,6 +72,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "src/env-faults.ts": ["src/loopback.ts"],
   "src/env.ts": ["src/env-faults.ts", "src/origin.ts", "src/service", "src/task", "zod"],
   "src/event-stream.ts": ["hono"],
+  "src/flood-guard.ts": ["src/json-rpc.ts", "src/respond.ts", "hono"],
   "src/json.ts": ["src/task"],
   "src/json-rpc.ts": ["src/event-stream.ts", "src/task", "hono"],
   "src/jwks.ts": ["src/clock.ts", "src/task", "jose"],

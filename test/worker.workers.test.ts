@@ -323,3 +323,28 @@ describe("a task", () => {
     expect(await server.inStatus(taskId, "cancelled")).toEqual(before);
   });
 });
+
+describe("a flood guard that is bound", () => {
+  it("turns an address away before anything is done, in the wire's words, and lets others pass", async () => {
+    const asked: string[] = [];
+    const FLOOD_GUARD = {
+      limit: async ({ key }: { key: string }) => {
+        asked.push(key);
+        return { success: key !== "1.2.3.4" };
+      },
+    };
+    const { post } = serverWith({ FLOOD_GUARD } as never);
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "server/discover", params: { _meta: envelope({}) } });
+    const from = (address: string) => {
+      const headers = headersFor("server/discover", {});
+      headers.set("cf-connecting-ip", address);
+      return post(headers, body);
+    };
+    const [flooding, quiet] = [await from("1.2.3.4"), await from("5.6.7.8")];
+    expect([flooding.status, flooding.headers.get("retry-after"), quiet.status]).toEqual([429, "60", 200]);
+    expect(await flooding.json()).toMatchObject({
+      error: { code: 42901, data: { limit: "FLOOD_GUARD", retryAfterMs: 60_000 } },
+    });
+    expect(asked).toEqual(["1.2.3.4", "5.6.7.8"]);
+  });
+});

@@ -1,5 +1,6 @@
 import type { Clock } from "../clock";
 import { randomTaskId, decodeTaskId } from "../task-id";
+import { TaskError } from "../task/errors";
 import type { Owner, TaskDraft } from "../task/task";
 import type { LogLevel, TaskContext } from "../tool/context";
 import type { Registry } from "../tool/registry";
@@ -55,6 +56,7 @@ const indexName = (namespace: string, owner: Owner): string => JSON.stringify([n
 export class MemoryTaskStore implements TaskStore {
   readonly #parts: MemoryParts;
   readonly #tasks = new Map<string, Entry>();
+  readonly #streams = new Map<string, number>();
   readonly #addresses = new Map<string, MinuteCount>();
   readonly #indexes = new Map<string, MemoryIndex>();
 
@@ -105,6 +107,23 @@ export class MemoryTaskStore implements TaskStore {
 
   async poll({ id, owner }: TaskRef, options?: ReadOptions): Promise<Polled | null> {
     return this.#tasks.get(id)?.host.poll(owner, options) ?? null;
+  }
+
+  async occupy(address: string, signal: AbortSignal): Promise<void> {
+    const limit = "MAX_STREAMS_PER_OWNER";
+    const { maxStreamsPerOwner } = this.#parts.limits;
+    const open = this.#streams.get(address) ?? 0;
+    if (open >= maxStreamsPerOwner) {
+      throw new TaskError("limit_reached", `${limit} (${maxStreamsPerOwner}) streams are open; close one first.`, {
+        limit,
+        value: maxStreamsPerOwner,
+        retryAfterMs: 5_000,
+      });
+    }
+    this.#streams.set(address, open + 1);
+    signal.addEventListener("abort", () => this.#streams.set(address, (this.#streams.get(address) ?? 1) - 1), {
+      once: true,
+    });
   }
 
   async admit(address: string): Promise<number | null> {

@@ -251,6 +251,11 @@ export class TaskService {
     }
   }
 
+  /** A place for one more stream of an anonymous caller, until the signal aborts; an owner's are counted at its feed. */
+  async occupy(principal: Principal, signal: AbortSignal): Promise<void> {
+    if (principal.kind === "anonymous") await this.#parts.store.occupy(principal.address ?? "", signal);
+  }
+
   /** Counts what an anonymous caller begins; throws `rate_limited`. */
   async admit(principal: Principal): Promise<void> {
     if (principal.kind !== "anonymous") return;

@@ -139,6 +139,8 @@ export interface TaskStore {
   admit(address: string): Promise<number | null>;
   /** A pure read: writes nothing, safe to repeat. `body: false` leaves out what a settled task came to. */
   read(ref: TaskRef, options?: ReadOptions): Promise<TaskSnapshot | null>;
+  /** Holds one of `MAX_STREAMS_PER_OWNER` places of an anonymous caller's address until the signal aborts. Throws `limit_reached`. */
+  occupy(address: string, signal: AbortSignal): Promise<void>;
   /** A read on a caller's behalf, counted: who keeps the advertised interval is never refused. */
   poll(ref: TaskRef, options?: ReadOptions): Promise<Polled | null>;
   /** Applied and durable when it resolves; a late or duplicate command changes nothing. */

@@ -261,6 +261,23 @@ export function describeTaskStore(
         expect(await store.admit("5.6.7.8")).toBeNull();
       });
 
+      it("gives an anonymous address so many places for streams, and each back when its stream ends", async (context) => {
+        const { store, until } = await setUp({ maxStreamsPerOwner: 2 });
+        // One object for trials on one's own machine needs no such bound.
+        if (name === "the memory object") return context.skip();
+        const streams = [new AbortController(), new AbortController()];
+        for (const stream of streams) await store.occupy("1.2.3.4", stream.signal);
+        const refused = (address: string) =>
+          store.occupy(address, AbortSignal.timeout(50)).then(
+            () => null,
+            (error: { code: string }) => error.code,
+          );
+        expect([await refused("1.2.3.4"), await refused("5.6.7.8")]).toEqual(["limit_reached", null]);
+        streams[0]?.abort();
+        await until(async () => (await refused("1.2.3.4")) === null);
+        streams[1]?.abort();
+      });
+
       it("refuses polls far beyond the advertised rate once the free ones are used up, and changes nothing", async () => {
         const { store, create } = await setUp({ pollBurst: 10 });
         const { id } = await create("hang", { pollIntervalMs: 60_000 });

@@ -36,6 +36,7 @@ export async function openGetStream(c: Context, caller: Caller, explain: Respond
       let timer: ReturnType<typeof setTimeout> | null = null;
       tick();
       try {
+        await caller.deps.tasks.occupy(caller.principal, signal);
         const voice = openVoice(caller, signal);
         // The client hears of this stream when the others are silent.
         await voice.speaks();

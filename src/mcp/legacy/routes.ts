@@ -54,7 +54,7 @@ export async function answerLegacy(
   deps: McpDeps,
 ): Promise<Response> {
   const sender = { ...inbound, deps };
-  const explain = explainer(deps);
+  const explain = explainer(deps, inbound.principal);
   if (message.kind === "request") {
     const { request } = message;
     return respond(c, request.id, () => serve(request, sender), { accepts: inbound.accepts, explain });
@@ -76,7 +76,7 @@ export async function answerBatch(
   deps: McpDeps,
 ): Promise<Response> {
   const sender = { ...inbound, deps };
-  const explain = explainer(deps);
+  const explain = explainer(deps, inbound.principal);
   try {
     const caller = await callerOf(sender);
     if (!caller.revision.batches) throw refused(400, "A body holds exactly one message in this session's revision.");
@@ -100,7 +100,7 @@ export async function answerBatch(
 
 /** The stream of a session, for what answers no request; or a stream that broke. */
 export async function openLegacyStream(c: Context, inbound: LegacyInbound, deps: McpDeps): Promise<Response> {
-  const explain = explainer(deps);
+  const explain = explainer(deps, inbound.principal);
   try {
     if (!inbound.accepts.eventStream) throw refused(406, "Accept must allow text/event-stream.");
     return await openGetStream(c, await callerOf({ ...inbound, deps }), explain);
@@ -177,4 +177,5 @@ const absent = ({ version }: LegacyRevision): JsonRpcError =>
 
 const refused = (status: number, message: string): JsonRpcError => new JsonRpcError(status, INVALID_REQUEST, message);
 
-const explainer = (deps: McpDeps) => (thrown: unknown) => explainThrown(thrown, toJsonRpcError, deps.log);
+const explainer = (deps: McpDeps, principal: Principal) => (thrown: unknown) =>
+  explainThrown(thrown, toJsonRpcError, deps.log, principal);

@@ -59,7 +59,7 @@ describe("the stream of a session", () => {
     const changes = () => {
       throw new TaskError("limit_reached", "MAX_STREAMS_PER_OWNER (50) is reached.", { value: 50 });
     };
-    const served = await serve(fixtureTools, { owners, deps: { tasks: { changes } as Wire } });
+    const served = await serve(fixtureTools, { owners, deps: { tasks: { changes, occupy: async () => {} } as Wire } });
     const response = await (await connect(served, { token: "a" })).get();
     expect(response.status).toBe(429);
     expect(await response.json()).toMatchObject({ error: { code: 42900 } });
