@@ -37,7 +37,8 @@ async function converse(call: Call, granted: Granted, exchange: Exchange): Promi
   const signal = AbortSignal.any([exchange.signal, ending.signal]);
   const expiry = principal.kind === "identified" ? endAt(principal.expiresAt, call, ending) : undefined;
   try {
-    await call.deps.tasks.occupy(principal, signal);
+    // A stream of nothing ends at once and takes no place.
+    if (Object.keys(granted).length > 0) await call.deps.tasks.occupy(principal, signal);
     const acknowledged = exchange.notify(
       "notifications/subscriptions/acknowledged",
       JSON.stringify({ notifications: granted, _meta: subscriptionMeta(id) }),

@@ -1,4 +1,4 @@
-import { Withdrawn, type Conversation, type Exchange } from "../../json-rpc";
+import type { Conversation, Exchange } from "../../json-rpc";
 import { holdTask } from "../../service/bridge";
 import type { TaskSnapshot } from "../../service/task-store";
 import type { JsonText } from "../../task/json";
@@ -7,39 +7,26 @@ import { toHandle } from "../handle-text";
 import { idempotencyKeyOf } from "../idempotency";
 import { reportProgress, speakTo } from "../report";
 import { clientFacts, type Caller } from "./call";
-import { CallLine } from "./call-line";
 import { toEndedTask, toResultText } from "./ended";
 import { inRequest, type ToolCall } from "./in-request";
 import { asker } from "./questions";
 import { primeStream, type Resumable } from "./resume";
 
-/** A client without tasks waits for one (design decision 14). Its leaving changes nothing about the work. */
+/**
+ * A client without tasks waits for one (design decision 14). Its leaving changes nothing about the work. Nor does
+ * `notifications/cancelled`, which the official clients send when they give up waiting: only its own method cancels a
+ * task (decision 15).
+ */
 export function callHeld(toolCall: ToolCall): Conversation {
   const { call, params, tool } = toolCall;
   const begin = async (exchange: Exchange, prepared?: unknown): Promise<JsonText> => {
     const { id } = await startTask(toolCall, prepared, { ...clientFacts(call), bridged: true });
-    const resumable = { request: call.id, task: id, of: "call", progressToken: params._meta?.progressToken } as const;
-    // With a key it is a task from the start, and only its own method cancels it (design decision 15).
-    const keyed = idempotencyKeyOf(call.headers, params._meta) !== undefined;
-    return keyed ? hold(call, exchange, resumable) : holdUntilWithdrawn(toolCall, exchange, resumable);
+    const progressToken = params._meta?.progressToken;
+    return hold(call, exchange, { request: call.id, task: id, of: "call", progressToken });
   };
   const run = (exchange: Exchange): Promise<JsonText> =>
     tool.tool.prepare ? inRequest(toolCall, exchange, ({ prepared }) => begin(exchange, prepared)) : begin(exchange);
   return { stream: "when_slow", waits: true, run };
-}
-
-/** Until its handle is out, the call is the client's to take back with `notifications/cancelled`. */
-async function holdUntilWithdrawn({ call }: ToolCall, exchange: Exchange, resumable: Resumable): Promise<JsonText> {
-  const line = new CallLine(call, exchange);
-  try {
-    return await hold(call, { ...exchange, signal: AbortSignal.any([exchange.signal, line.signal]) }, resumable);
-  } catch (thrown) {
-    if (!line.signal.aborted) throw thrown;
-    await call.deps.tasks.cancel(call.principal, resumable.task);
-    throw new Withdrawn();
-  } finally {
-    line.close();
-  }
 }
 
 export async function startTask(

@@ -4,7 +4,7 @@ import { defineTool } from "../../../src/tool/define-tool";
 import { fixtureTools } from "../../fixtures/tools";
 import { gate } from "../../support/gate";
 import { connect, isStream } from "../../support/legacy";
-import { serve, until, type Wire } from "../../support/mcp";
+import { serve, type Wire } from "../../support/mcp";
 
 const versions = ["2025-11-25", "2025-06-18", "2025-03-26"] as const;
 const forms = { elicitation: {} };
@@ -28,23 +28,6 @@ describe("a call of a tool that may be a task, by a client that asks for none", 
     expect(stream.messages).toEqual([
       { jsonrpc: "2.0", id: 9, result: { content: [{ type: "text", text: "through" }] } },
     ]);
-  });
-
-  it("(A16) is stopped by notifications/cancelled while it is held, and gets no answer", async () => {
-    const { tool, began, stopped } = gate("long", "optional");
-    const client = await connect(await serve([tool]));
-    const stream = await client.open("tools/call", { name: "long" }, { id: 0 });
-    await began;
-    let isStopped = false;
-    void stopped.then(() => (isStopped = true));
-    // In its first second a call is not connected to its session, and goes on.
-    await until(
-      () => client.notify("notifications/cancelled", { requestId: 0, reason: "user left" }),
-      ({ status }) => status !== 202 || isStopped,
-    );
-    await stopped;
-    await stream.closed;
-    expect(stream.messages).toEqual([]);
   });
 
   it.each(["2025-06-18", "2025-03-26"])(
