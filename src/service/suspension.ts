@@ -19,7 +19,7 @@ export function isSuspension(thrown: unknown): boolean {
 /** Why a run was told to stop. */
 export class RunAborted extends Error {
   override readonly name = "RunAborted";
-  override readonly cause: "settled" | "timeout" | "client_left";
+  override readonly cause: "settled" | "timeout";
   constructor(cause: RunAborted["cause"]) {
     super("The run was stopped.");
     this.cause = cause;
