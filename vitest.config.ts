@@ -2,7 +2,7 @@ import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 
 const inWorkerd = "test/**/*.workers.test.ts";
-const ofStorage = "test/{stores,durable-objects,sessions}/**/*.workers.test.ts";
+const ofStorage = "test/{stores,durable-objects,sessions,runners}/**/*.workers.test.ts";
 const withForeignClients = "test/clients/**/*.test.ts";
 
 /** Machines are shared and slow at times; a test waits for conditions, and this only ends one that waits in vain. */
@@ -43,6 +43,8 @@ export default defineConfig({
           cloudflareTest({
             main: "./test/stores/worker.ts",
             wrangler: { configPath: "./wrangler.toml", environment: "conformance" },
+            // For the D1 store; a deployment that wants it binds a database of its own.
+            miniflare: { d1Databases: ["DB"] },
           }),
         ],
         test: { name: "objects", testTimeout: PATIENCE_MS, include: [ofStorage] },

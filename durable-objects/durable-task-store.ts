@@ -19,16 +19,18 @@ import type {
   Told,
   WatchOptions,
 } from "../src/service/task-store";
+import type { WorkAct, Worked } from "../src/service/work";
 import { TaskError } from "../src/task/errors";
 import type { TaskDraft } from "../src/task/task";
-import { decodeTaskId, mintTaskId } from "../src/task-id";
+import { mintTaskId } from "../src/task-id";
 import type { OwnerIndex } from "./owner-index";
 import { attach, ownerFeed, taskFeed } from "./feed";
 import { AFTER_HEADER, DELIVER_HEADER, OWNER_HEADER, STREAMS_HEADER, type FeedWish } from "./feed-socket";
-import { addressName, DIRECTORY_SHARDS, ownerIndexName } from "./names";
+import { mintedId } from "./minted-id";
+import { addressName, ownerIndexName } from "./names";
 import { calling, callingOnce } from "./object-call";
-import { directoryStub, indexOf, indexStub, taskStub, type StorageBindings, type TaskCreated } from "./rpc";
-import { sweep } from "./sweep";
+import { indexOf, indexStub, taskStub, type StorageBindings, type TaskCreated } from "./rpc";
+import { examineTask, sweepObjects } from "./sweep-objects";
 
 /** How often a create starts over because the task its id or idempotency key named is gone by now. */
 const ROUNDS = 4;
@@ -109,6 +111,12 @@ class DurableTaskStore implements TaskStore {
     return callingOnce(() => this.#task(id).tell(owner, command));
   }
 
+  async work(id: string, act: WorkAct): Promise<Worked | null> {
+    if (!this.recognises(id)) return null;
+    // Told twice, each of these says the same again.
+    return calling(() => this.#task(id).work(act));
+  }
+
   async watch({ id, owner }: TaskRef, options: WatchOptions): Promise<AsyncIterable<TaskFeedMessage> | null> {
     if (!this.recognises(id)) return null;
     const { after, deliver = 0, signal } = options;
@@ -140,15 +148,7 @@ class DurableTaskStore implements TaskStore {
   }
 
   sweep(budget: number): Promise<SweepReport> {
-    const parts = {
-      shards: DIRECTORY_SHARDS,
-      directory: (shard: number) => directoryStub(this.#objects, shard),
-      index: (name: string) => indexStub(this.#objects, name),
-      examine: (id: string) => this.#examine(id),
-      clock: this.#clock,
-      random: Math.random,
-    };
-    return sweep(parts, budget);
+    return sweepObjects({ objects: this.#objects, limits: this.#limits, clock: this.#clock }, budget);
   }
 
   /**
@@ -173,14 +173,8 @@ class DurableTaskStore implements TaskStore {
 
   /** What the sweep would do, now: the row said there is a task, and it reads as gone. */
   async #collect(draft: TaskDraft, id: string): Promise<void> {
-    const examined = await calling(() => this.#examine(id));
+    const examined = await calling(() => examineTask(this.#objects, id));
     await calling(() => indexOf(this.#objects, draft).swept([examined], this.#clock()));
-  }
-
-  async #examine(id: string) {
-    // A row from another deployment's storage names an object that cannot be here.
-    if (!this.recognises(id)) return { id, found: false } as const;
-    return { ...(await this.#task(id).examine()), id };
   }
 
   /** A row for a reservation whose task exists, though its index has not heard of it yet. */
@@ -198,15 +192,8 @@ class DurableTaskStore implements TaskStore {
     return taskStub(this.#objects, hex);
   }
 
-  /** The platform checks its tag here in the caller: a forged id costs nothing and wakes nothing. */
   #hex(id: string): string | null {
-    const hex = decodeTaskId(id);
-    if (hex === null) return null;
-    try {
-      return this.#objects.TASKS.idFromString(hex).toString();
-    } catch {
-      return null;
-    }
+    return mintedId(this.#objects.TASKS, id)?.toString() ?? null;
   }
 }
 

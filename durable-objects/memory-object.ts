@@ -17,9 +17,13 @@ import type {
   TaskStore,
   Told,
 } from "../src/service/task-store";
+import type { WorkAct, Worked } from "../src/service/work";
 import type { TaskDraft } from "../src/task/task";
 import { decodeTaskId, randomTaskId } from "../src/task-id";
+import { queueCalls } from "../src/service/queue-offer";
+import { durableQueues } from "./durable-queues";
 import { durableSessions } from "./durable-sessions";
+import { durableWorkflows } from "./durable-workflows";
 import { attach, ownerFeed, taskFeed } from "./feed";
 import { FEED_ENDED } from "./feed-socket";
 import { calling, callingOnce } from "./object-call";
@@ -42,7 +46,18 @@ export class MemoryObjectBase extends DurableObject<Bindings> {
     const { registry, clock, log } = wiring;
     const { asking } = durableSessions({ objects: env });
     const fetch = wiring.fetchFor(config);
-    this.#store = new MemoryTaskStore({ registry, clock, log, limits: config.limits, fetch, asking });
+    const queues = queueCalls(durableQueues(env), clock);
+    const workflows = durableWorkflows(env, log);
+    this.#store = new MemoryTaskStore({
+      registry,
+      clock,
+      log,
+      limits: config.limits,
+      fetch,
+      asking,
+      queues,
+      workflows,
+    });
   }
 
   async create(draft: TaskDraft, idempotency?: IdempotencyKey): Promise<Created> {
@@ -63,6 +78,10 @@ export class MemoryObjectBase extends DurableObject<Bindings> {
 
   async tell(ref: TaskRef, command: Command): Promise<Told | null> {
     return this.#store.tell(ref, command);
+  }
+
+  async work(id: string, act: WorkAct): Promise<Worked | null> {
+    return this.#store.work(id, act);
   }
 
   async list(query: TaskListQuery): Promise<TaskListPage> {
@@ -116,6 +135,7 @@ export function memoryObjectStore(objects: Bindings): TaskStore {
     poll: (ref, options) => calling(() => object().poll(ref, options)),
     admit: (address) => calling(() => object().admit(address)),
     tell: (ref, command) => callingOnce(() => object().tell(ref, command)),
+    work: (id, act) => calling(() => object().work(id, act)),
     list: (query) => calling(() => object().list(query)),
     sweep: (budget) => callingOnce(() => object().sweep(budget)),
     watch: async (ref, { after, deliver = 0, signal }) => {

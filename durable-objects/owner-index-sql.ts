@@ -1,5 +1,8 @@
 // `version` 0 is a reservation no task has confirmed. `tally` is one row: counters, because COUNT(*) would read (and
 // bill) every row, and the due time the directory was last told.
+//
+// A record's row lies in the same table: its `mark` tells one life of an id from the next, its `owner` is JSON, and NULL
+// where a whole index is one owner's. `settled_at` is set when nothing but the retention rules how long it stays.
 export const ownerIndexUpgrades = [
   `CREATE TABLE task (
      id TEXT PRIMARY KEY,
@@ -23,6 +26,13 @@ export const ownerIndexUpgrades = [
    CREATE TABLE tally (one INTEGER PRIMARY KEY, stored INTEGER NOT NULL, live INTEGER NOT NULL, told INTEGER,
      minute INTEGER NOT NULL, created INTEGER NOT NULL);
    INSERT INTO tally (one, stored, live, told, minute, created) VALUES (1, 0, 0, NULL, 0, 0);`,
+  `ALTER TABLE task ADD COLUMN mark TEXT;
+   ALTER TABLE task ADD COLUMN owner TEXT;
+   ALTER TABLE task ADD COLUMN status TEXT;
+   ALTER TABLE task ADD COLUMN settled_at INTEGER;
+   CREATE INDEX record_status ON task (status, created_at, id) WHERE status IS NOT NULL;
+   CREATE INDEX record_owner ON task (owner, status, created_at, id) WHERE owner IS NOT NULL;
+   CREATE INDEX record_settled ON task (settled_at, id) WHERE settled_at IS NOT NULL;`,
 ] as const;
 
 export const ownerIndexSql = {
@@ -32,18 +42,32 @@ export const ownerIndexSql = {
   /** One more, in this minute. */
   countNew: `UPDATE tally SET stored = stored + 1, live = live + 1,
              created = CASE WHEN minute = ? THEN created + 1 ELSE 1 END, minute = ? WHERE one = 1`,
+  spent: `UPDATE tally SET minute = ?, created = ? WHERE one = 1`,
   tell: `UPDATE tally SET told = ? WHERE one = 1`,
-  byId: `SELECT id, phase, version, deadline FROM task WHERE id = ?`,
-  byKey: `SELECT id, version, deadline, digest, expires_at FROM task WHERE tool = ? AND key = ?`,
-  insert: `INSERT INTO task (id, created_at, tool, context_id, origin, phase, outcome, status_at, version, due, expires_at, deadline, key, digest)
-           VALUES (?, ?, ?, ?, ?, 'submitted', NULL, ?, 0, ?, NULL, ?, ?, ?)`,
+  byId: `SELECT id, phase, version, deadline, mark FROM task WHERE id = ?`,
+  byKey: `SELECT id, version, deadline, digest, expires_at, mark FROM task WHERE tool = ? AND key = ?`,
+  insert: `INSERT INTO task (id, created_at, tool, context_id, origin, phase, outcome, status_at, version, due, expires_at, deadline, key, digest, mark, owner, status)
+           VALUES (?, ?, ?, ?, ?, 'submitted', NULL, ?, 0, ?, NULL, ?, ?, ?, ?, ?, ?)`,
   freeKey: `UPDATE task SET key = NULL, digest = NULL WHERE tool = ? AND key = ?`,
   mirror: `UPDATE task SET version = ?, phase = ?, outcome = ?, status_at = ?, due = ?, expires_at = ? WHERE id = ?`,
+  mirrorRecord: `UPDATE task SET version = ?, phase = ?, outcome = ?, status_at = ?, due = ?, expires_at = ?, created_at = ?, status = ?, settled_at = ?
+                 WHERE id = ?`,
   postpone: `UPDATE task SET due = ? WHERE id = ?`,
   remove: `DELETE FROM task WHERE id = ?`,
   list: `SELECT id, created_at, tool, context_id, origin, phase, outcome, status_at, version FROM task
          WHERE (created_at, id) < (?, ?) AND (expires_at IS NULL OR expires_at > ?)
          ORDER BY created_at DESC, id DESC LIMIT ?`,
-  due: `SELECT id, version FROM task WHERE due <= ? ORDER BY due, id LIMIT ?`,
+  records: `SELECT id, created_at FROM task
+            WHERE (created_at, id) < (?, ?) AND (expires_at IS NULL OR expires_at > ?)
+            ORDER BY created_at DESC, id DESC LIMIT ?`,
+  recordsByStatus: `SELECT id, created_at FROM task
+                    WHERE status = ? AND (created_at, id) < (?, ?) AND (expires_at IS NULL OR expires_at > ?)
+                    ORDER BY created_at DESC, id DESC LIMIT ?`,
+  recordsByOwner: `SELECT id, created_at FROM task
+                   WHERE owner = ? AND status = ? AND (created_at, id) < (?, ?) AND (expires_at IS NULL OR expires_at > ?)
+                   ORDER BY created_at DESC, id DESC LIMIT ?`,
+  settledBefore: `SELECT id, settled_at, mark FROM task WHERE settled_at <= ? AND (settled_at, id) > (?, ?)
+                  ORDER BY settled_at, id LIMIT ?`,
+  due: `SELECT id, version, mark FROM task WHERE due <= ? ORDER BY due, id LIMIT ?`,
   nextDue: `SELECT min(due) AS due FROM task WHERE due IS NOT NULL`,
 } as const;

@@ -1,11 +1,13 @@
 import { DurableObject } from "cloudflare:workers";
 import { MinuteCount } from "../src/service/minute-count";
-import type { Examined, Mirror, Reservation, Reserved, TaskIndex } from "../src/service/task-index";
+import type { DueRow, Examined, Mirror, Reservation, Reserved, TaskIndex } from "../src/service/task-index";
 import type { OwnerFeedMessage, TaskListPage, TaskListQuery } from "../src/service/task-store";
 import type { Phase } from "../src/task/task";
 import { broadcast, isFull, isUpgrade, openFeed } from "./feed-socket";
 import { IndexRows } from "./index-rows";
 import { directoryShard } from "./names";
+import { RecordRows } from "./record-rows";
+import type { RecordIndexCalls, RecordReserved, RecordRow, RecordRowQuery, SettledRow } from "./record-rpc";
 import { directoryStub, type StorageBindings } from "./rpc";
 
 /** The directory is told whole minutes, rounded down, so that a burst of tasks writes there once. */
@@ -17,9 +19,13 @@ const CLOCK_SKEW_MS = 1_000;
 /** A due time the directory is being told. */
 type Promised = { readonly due: number; readonly told: Promise<void> };
 
-/** One owner's index in one namespace, or one of the anonymous shards: its rows, its line in the directory, its feed. */
-export class OwnerIndex extends DurableObject<StorageBindings> implements TaskIndex {
+/**
+ * One owner's index in one namespace, or one of the anonymous shards: its rows, its line in the directory, its feed.
+ * Under a name of its own it is the index of a space of records.
+ */
+export class OwnerIndex extends DurableObject<StorageBindings> implements TaskIndex, RecordIndexCalls {
   readonly #rows = new IndexRows(this.ctx.storage);
+  readonly #records = new RecordRows(this.#rows);
   readonly #admitted = new MinuteCount();
   /** What the directory is being told of rows that are not written yet: a sweep must not make it forget these. */
   readonly #promised = new Set<Promised>();
@@ -31,8 +37,31 @@ export class OwnerIndex extends DurableObject<StorageBindings> implements TaskIn
     return this.#afterTelling(due, () => this.#rows.answer(wanted, now) ?? this.#rows.insert(wanted, due, now));
   }
 
-  async release(id: string): Promise<void> {
-    this.#rows.transaction(() => this.#rows.release(id));
+  async reserveRecord(wanted: Reservation, now: number): Promise<RecordReserved> {
+    const known = this.#records.answer(wanted, now);
+    if (known) return known;
+    const due = wanted.deadline + CLOCK_SKEW_MS;
+    const mark = wanted.record?.mark ?? "";
+    return this.#afterTelling(due, () => {
+      const answer = this.#records.answer(wanted, now);
+      return answer ?? { ...this.#rows.insert(wanted, due, now), mark };
+    });
+  }
+
+  async hasRecord(id: string): Promise<boolean> {
+    return this.#records.has(id);
+  }
+
+  async listRecords(query: RecordRowQuery, now: number): Promise<readonly RecordRow[]> {
+    return this.#records.list(query, now);
+  }
+
+  async settledBefore(before: number, limit: number, after?: SettledRow): Promise<readonly SettledRow[]> {
+    return this.#records.settledBefore(before, limit, after);
+  }
+
+  async release(id: string, mark: string | null = null): Promise<void> {
+    this.#rows.transaction(() => this.#rows.release(id, mark));
   }
 
   async mirror(mirror: Mirror): Promise<{ readonly watched: boolean }> {
@@ -53,7 +82,7 @@ export class OwnerIndex extends DurableObject<StorageBindings> implements TaskIn
     return this.#rows.list(query, now);
   }
 
-  async due(now: number, limit: number): Promise<readonly { readonly id: string; readonly confirmed: boolean }[]> {
+  async due(now: number, limit: number): Promise<readonly DueRow[]> {
     return this.#rows.due(now, limit);
   }
 
@@ -75,7 +104,9 @@ export class OwnerIndex extends DurableObject<StorageBindings> implements TaskIn
       }
       for (const id of unanswered) this.#rows.postpone(id, now);
       const nextDue = this.#nextVisit();
-      if (nextDue !== this.#rows.told()) this.#rows.tell(nextDue);
+      // Whether the directory hears of an earlier time is for whoever sweeps to say.
+      const told = this.#rows.told();
+      if (nextDue === null || (told !== null && told < nextDue)) this.#rows.tell(nextDue);
       return { ...counts, nextDue };
     });
     if (this.#rows.isEmpty() && this.#promised.size === 0) await this.#rows.wipe();

@@ -2,6 +2,9 @@
 import type { Sessions } from "../src/service/sessions";
 import type { Examined, TaskIndex } from "../src/service/task-index";
 import type { Command, Polled, ReadOptions, TaskSnapshot, Told } from "../src/service/task-store";
+import type { WorkQueue } from "../src/service/work-queue";
+import type { WorkAct, Worked } from "../src/service/work";
+import type { JsonText } from "../src/task/json";
 import type { Owner, TaskDraft } from "../src/task/task";
 import { directoryName, ownerIndexName } from "./names";
 
@@ -11,6 +14,9 @@ export type StorageBindings = {
   readonly OWNERS: DurableObjectNamespace;
   readonly DIRECTORY: DurableObjectNamespace;
   readonly SESSIONS: DurableObjectNamespace;
+  readonly QUEUES: DurableObjectNamespace;
+  readonly RECORDS: DurableObjectNamespace;
+  readonly TOOLS: DurableObjectNamespace;
 };
 
 export type TaskCreated =
@@ -23,6 +29,7 @@ export interface TaskCalls {
   read(owner: Owner, options?: ReadOptions): Promise<TaskSnapshot | null>;
   poll(owner: Owner, options?: ReadOptions): Promise<Polled | null>;
   tell(owner: Owner, command: Command): Promise<Told | null>;
+  work(act: WorkAct): Promise<Worked | null>;
   /** Collects an expired task, sets a late one going again, and says where the task stands. */
   examine(): Promise<Examined>;
 }
@@ -42,8 +49,18 @@ export interface DirectoryCalls {
 /** A session's object has the port but for `attach`, which is its `fetch`. */
 export type SessionCalls = Omit<Sessions, "attach">;
 
+/** What was declared over the API, as JSON text by name. Its feed tells of each change, and first where it stands. */
+export interface ToolsCalls {
+  put(name: string, declaration: JsonText): Promise<"stored" | "full">;
+  remove(name: string): Promise<boolean>;
+  get(name: string): Promise<JsonText | null>;
+  list(): Promise<readonly JsonText[]>;
+}
+
+export type ToolsMessage = { readonly revision: number };
+
 /** What all kinds of feed take: `fetch` with an Upgrade header. */
-type Attachable = { fetch(url: string, init: RequestInit): Promise<Response> };
+export type Attachable = { fetch(url: string, init: RequestInit): Promise<Response> };
 
 // Stubs are made for each call: one that saw its object reset is of no use afterwards. The casts say what the classes
 // bound to these names implement; the generated RPC types cannot follow recursive JSON.
@@ -61,6 +78,14 @@ export const indexOf = (
 
 export const sessionStub = (env: StorageBindings, key: string): SessionCalls & Attachable =>
   env.SESSIONS.getByName(key) as unknown as SessionCalls & Attachable;
+
+/** A queue's object has the port but for `watch`, which is its `fetch`. */
+export const queueStub = (env: StorageBindings, name: string): Omit<WorkQueue, "watch"> & Attachable =>
+  env.QUEUES.getByName(name) as unknown as Omit<WorkQueue, "watch"> & Attachable;
+
+/** There is one such object in a deployment. */
+export const toolsStub = (env: StorageBindings): ToolsCalls & Attachable =>
+  env.TOOLS.getByName("tools") as unknown as ToolsCalls & Attachable;
 
 export const directoryStub = (env: StorageBindings, shard: number): DirectoryCalls =>
   env.DIRECTORY.getByName(directoryName(shard)) as unknown as DirectoryCalls;

@@ -1,5 +1,5 @@
 import type { Clock } from "../src/clock";
-import type { Examined, TaskIndex } from "../src/service/task-index";
+import type { DueRow, Examined, TaskIndex } from "../src/service/task-index";
 import type { SweepReport } from "../src/service/task-store";
 import type { DirectoryCalls, DirectoryEntry } from "./rpc";
 
@@ -8,7 +8,8 @@ export type SweepParts = {
   readonly shards: number;
   readonly directory: (shard: number) => Pick<DirectoryCalls, "due" | "settle">;
   readonly index: (name: string) => Pick<TaskIndex, "due" | "swept">;
-  readonly examine: (id: string) => Promise<Examined>;
+  /** Asks the object of one row of the index of this name. */
+  readonly examine: (name: string, id: string) => Promise<Examined>;
   readonly clock: Clock;
   readonly random: () => number;
 };
@@ -31,6 +32,19 @@ export async function sweep(parts: SweepParts, budget: number): Promise<SweepRep
   const run = new Sweep(parts, budget);
   await run.walk();
   return run.report();
+}
+
+/** Asks the objects of some rows of one index. What is gone goes only as the row that was seen: its id may be in use again. */
+export async function examineRows(
+  rows: readonly DueRow[],
+  examine: (id: string) => Promise<Examined>,
+): Promise<{ readonly examined: readonly Examined[]; readonly unanswered: readonly string[] }> {
+  const asked = await Promise.allSettled(rows.map(({ id }) => examine(id)));
+  const examined = asked.flatMap((result, at) => {
+    if (result.status === "rejected") return [];
+    return [result.value.found ? result.value : { ...result.value, mark: rows[at]?.mark ?? null }];
+  });
+  return { examined, unanswered: rows.flatMap(({ id }, at) => (asked[at]?.status === "rejected" ? [id] : [])) };
 }
 
 class Sweep {
@@ -94,7 +108,7 @@ class Sweep {
       // Two calls are kept back: without them what was examined would be lost on the index and the directory.
       const limit = Math.min(TASKS_AT_ONCE, this.#budget - this.#calls - 3);
       const rows = await this.#call(index.due(this.#parts.clock(), limit));
-      const { examined, unanswered } = await this.#examine(rows.map((row) => row.id));
+      const { examined, unanswered } = await this.#examine(name, rows);
       const { removed, dropped, nextDue } = await this.#call(index.swept(examined, this.#parts.clock(), unanswered));
       this.#counts.removed += removed;
       this.#counts.dropped += dropped;
@@ -105,11 +119,10 @@ class Sweep {
   }
 
   async #examine(
-    ids: readonly string[],
+    name: string,
+    rows: readonly DueRow[],
   ): Promise<{ readonly examined: readonly Examined[]; readonly unanswered: readonly string[] }> {
-    const asked = await Promise.allSettled(ids.map((id) => this.#call(this.#parts.examine(id))));
-    const examined = asked.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
-    const unanswered = ids.filter((_, at) => asked[at]?.status === "rejected");
+    const { examined, unanswered } = await examineRows(rows, (id) => this.#call(this.#parts.examine(name, id)));
     this.#counts.examined += examined.length;
     this.#counts.poked += examined.filter((found) => found.found && found.poked).length;
     this.#counts.failures += unanswered.length;

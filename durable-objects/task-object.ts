@@ -3,8 +3,12 @@ import type { Owner, TaskDraft } from "../src/task/task";
 import { TaskHost } from "../src/service/task-host";
 import type { Examined } from "../src/service/task-index";
 import type { Command, Polled, ReadOptions, TaskSnapshot, Told } from "../src/service/task-store";
+import type { WorkAct, Worked } from "../src/service/work";
 import { FeedHub } from "../src/service/feed-hub";
+import { queueCalls } from "../src/service/queue-offer";
+import { durableQueues } from "./durable-queues";
 import { durableSessions } from "./durable-sessions";
+import { durableWorkflows } from "./durable-workflows";
 import { feedEnd, feedWish, isFull, isUpgrade, openEnds, openFeed } from "./feed-socket";
 import { indexOf, type TaskCalls } from "./rpc";
 import { sqlShelf } from "./task-shelf";
@@ -32,6 +36,8 @@ export class TaskObjectBase extends DurableObject<Bindings> implements TaskCalls
       announce: (message, last) => this.#hub.announce(message, last),
       deliver: (open, fresh) => this.#hub.settle(open, fresh),
       asking: async ({ id, client }) => client.session && sessions.asking(client.session, id),
+      queues: queueCalls(durableQueues(env), wiring.clock),
+      workflows: durableWorkflows(env, wiring.log),
       keepAlive: (work) => ctx.waitUntil(work),
     });
   }
@@ -54,6 +60,10 @@ export class TaskObjectBase extends DurableObject<Bindings> implements TaskCalls
 
   async tell(owner: Owner, command: Command): Promise<Told | null> {
     return this.#host.tell(owner, command);
+  }
+
+  async work(act: WorkAct): Promise<Worked | null> {
+    return this.#host.work(act);
   }
 
   async examine(): Promise<Examined> {

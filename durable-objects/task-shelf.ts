@@ -1,8 +1,15 @@
+import {
+  longValues,
+  shortFacts,
+  toTask,
+  type LongValue,
+  type LongValues,
+  type TaskRecord,
+} from "../src/service/task-record";
 import { LOG_LIMIT, type TaskShelf } from "../src/service/task-shelf";
 import type { LogEntry, Task } from "../src/task/task";
 import { CHUNK_BYTES, join, split, toBytes, toText, type Format } from "./chunks";
 import { Schema } from "./schema";
-import { longValues, shortFacts, toTask, type LongValue, type LongValues, type TaskRecord } from "./task-record";
 import { taskShelfSql, taskShelfUpgrades } from "./task-shelf-sql";
 
 type ValueRow = { n: number; slot: string; format: Format; bytes: ArrayBuffer };
@@ -36,7 +43,7 @@ class SqlShelf implements TaskShelf {
     return this.#kept && this.#kept.task;
   }
 
-  commit(before: Task | null, after: Task, entry: LogEntry, alarmAt: number | null | undefined): void {
+  commit(before: Task | null, after: Task, entry: LogEntry | null, alarmAt: number | null | undefined): void {
     if (before !== null) this.load();
     const kept = before === null ? null : this.#kept;
     // Known only once it is committed: a transaction that throws leaves what was there.
@@ -65,11 +72,12 @@ class SqlShelf implements TaskShelf {
     await this.#schema.wipe();
   }
 
-  #write(kept: Kept | null, task: Task, entry: LogEntry): Kept {
+  #write(kept: Kept | null, task: Task, entry: LogEntry | null): Kept {
     const values = longValues(task);
     const rows = this.#writeValues(kept, values);
-    const progressed = entry.event === "progressed" ? entry : (kept?.progressed ?? null);
-    const logged = entry.event === "progressed" ? (kept?.logged ?? 0) : this.#addEntry(entry, kept?.logged ?? 0);
+    const progressed = entry?.event === "progressed" ? entry : (kept?.progressed ?? null);
+    const before = kept?.logged ?? 0;
+    const logged = entry === null || entry === progressed ? before : this.#addEntry(entry, before);
     this.#writeRecord({ task: shortFacts(task), progressed, logged });
     return { task, progressed, logged, values, rows };
   }

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 
-const LIMIT_KIB = 100;
+const LIMIT_KIB = 130;
 
 const ROOT = resolve(import.meta.dirname, "..");
 const WRANGLER = resolve(ROOT, "node_modules/wrangler/bin/wrangler.js");

@@ -6,21 +6,31 @@ import { mcpRoutes } from "./mcp/routes";
 import type { McpDeps } from "./mcp/wing";
 import { METADATA_PATH } from "./oauth";
 import { protectedResource } from "./protected-resource";
+import type { StoreDeps } from "./store-api/deps";
+import { storeRoutes } from "./store-api/routes";
 
 /** `env` holds the bindings, for the door that may have a guard. */
-export type AppDeps = McpDeps & { readonly env?: object };
+export type AppDeps = McpDeps & {
+  readonly env?: object;
+  readonly records: StoreDeps["store"];
+  readonly work: StoreDeps["work"];
+  readonly remoteTools: StoreDeps["remoteTools"];
+};
 
 /** The door: one mount per protocol. */
 export function createApp(deps: AppDeps): Hono {
   const app = new Hono();
   const authenticate = authenticator(deps.config, deps);
-  app.route(METADATA_PATH, protectedResource(deps.config.oauth, ["/mcp"]));
+  app.route(METADATA_PATH, protectedResource(deps.config.oauth, ["/mcp", "/store/v1"]));
   // What stands above is for pages of any origin; what follows is not.
   app.use(cors(deps.config));
   app.use(floodGuard(deps.env ?? {}));
-  app.get("/", (c) => c.text("Holdfast: durable tasks for slow tools. MCP clients talk to /mcp.\n"));
+  app.get("/", (c) =>
+    c.text("Holdfast: durable tasks for slow tools. MCP clients talk to /mcp, servers and workers to /store/v1.\n"),
+  );
   // The router takes `/mcp/` for it too; clients that are redirected drop the body or the token.
   app.route("/mcp", mcpRoutes(deps, authenticate));
+  app.route("/store/v1", storeRoutes({ ...deps, store: deps.records, catalog: deps.tools }, authenticate));
   app.notFound((c) => c.text("Nothing is served here.\n", 404));
   app.onError((thrown, c) => {
     deps.log?.({ level: "error", message: "A request failed.", error: thrown.stack ?? thrown.message });

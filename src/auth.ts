@@ -2,10 +2,10 @@ import type { Config, TokenEntry } from "./env";
 import { publishedKeys, type KeySource } from "./jwks";
 import { onLoopbackHost } from "./loopback";
 import { accessTokens, METADATA_PATH, tokenScope } from "./oauth";
-import type { Principal, Scope } from "./service/principal";
+import { scopesOf, type Principal, type Scope } from "./service/principal";
 
-/** One of the ways in. Each has a path and needs a scope. */
-export type Door = { readonly path: string; readonly scope: Scope };
+/** One of the ways in: its path, and the scopes of which any opens it, the least first. */
+export type Door = { readonly path: string; readonly scopes: readonly [Scope, ...Scope[]] };
 
 export type Authenticated =
   | { readonly kind: "principal"; readonly principal: Principal }
@@ -31,8 +31,9 @@ export function authenticator(config: AuthSettings, deps: AuthDeps): Authenticat
   async function principalOf(request: Request): Promise<Principal | null> {
     const header = request.headers.get("authorization");
     if (header === null) {
-      const open = verifiers.length === 0 && (config.allowAnonymous || onLoopbackHost(request));
-      return open ? anonymous(request.headers.get("cf-connecting-ip")) : null;
+      if (verifiers.length > 0) return null;
+      const local = onLoopbackHost(request);
+      return local || config.allowAnonymous ? anonymous(request.headers.get("cf-connecting-ip"), local) : null;
     }
     // From here on a credential was presented: it is right or it is refused, also where anonymous callers are let in.
     const token = bearerToken(header);
@@ -53,14 +54,15 @@ export function authenticator(config: AuthSettings, deps: AuthDeps): Authenticat
 }
 
 /** The platform says where the request came from; elsewhere nobody does. */
-const anonymous = (address: string | null): Principal =>
-  address === null ? { kind: "anonymous" } : { kind: "anonymous", address };
+const anonymous = (address: string | null, local: boolean): Principal => ({
+  kind: "anonymous",
+  ...(address === null ? {} : { address }),
+  ...(local ? { local } : {}),
+});
 
-/** Anonymous callers are clients. `admin` includes the other scopes; `worker` includes none. */
-const mayEnter = (principal: Principal, { scope }: Door): boolean =>
-  principal.kind === "anonymous"
-    ? scope === "client"
-    : principal.scopes.includes(scope) || principal.scopes.includes("admin");
+/** `admin` includes the other scopes; `worker` includes none. */
+const mayEnter = (principal: Principal, { scopes }: Door): boolean =>
+  scopesOf(principal).some((scope) => scopes.includes(scope));
 
 /**
  * One refusal for a missing, malformed and wrong credential, so that none tells more than another. Hence no `error`
@@ -69,7 +71,7 @@ const mayEnter = (principal: Principal, { scope }: Door): boolean =>
 const unauthenticated = (door: Door, where: string | null): Authenticated => ({
   kind: "refused",
   status: 401,
-  challenge: challenge(where === null ? {} : { scope: tokenScope(door.scope), resource_metadata: where }),
+  challenge: challenge(where === null ? {} : { scope: tokenScope(door.scopes[0]), resource_metadata: where }),
   message:
     'Not authenticated. Send "Authorization: Bearer <token>" with a token that this server accepts; ' +
     "where it lets anonymous callers in, send no Authorization header at all.",
@@ -81,13 +83,15 @@ const insufficient = (door: Door, where: string | null): Authenticated => ({
   status: 403,
   challenge: challenge({
     error: "insufficient_scope",
-    scope: tokenScope(door.scope),
+    scope: tokenScope(door.scopes[0]),
     ...(where === null ? {} : { resource_metadata: where }),
   }),
   message:
-    `The credential does not have the scope "${door.scope}", which this needs; ` +
-    `in tokens of an authorization server that is "${tokenScope(door.scope)}".`,
+    `The credential does not have the scope ${eitherOf(door.scopes)}, which this needs; ` +
+    `in tokens of an authorization server that is ${eitherOf(door.scopes.map(tokenScope))}.`,
 });
+
+const eitherOf = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(" or ");
 
 const challenge = (params: Readonly<Record<string, string>>): string =>
   `Bearer ${Object.entries({ realm: "holdfast", ...params })

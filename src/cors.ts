@@ -20,7 +20,7 @@ export const cors = (config: { readonly allowedOrigins: readonly string[] }) =>
   });
 
 /** Without `WWW-Authenticate` a page could not find out where to get a token. */
-const EXPOSED = "WWW-Authenticate, Mcp-Session-Id, Retry-After";
+const EXPOSED = "WWW-Authenticate, Mcp-Session-Id, Retry-After, ETag";
 
 const KNOWN_HEADERS = [
   "authorization",
@@ -33,6 +33,8 @@ const KNOWN_HEADERS = [
   "last-event-id",
   "a2a-version",
   "idempotency-key",
+  "if-match",
+  "if-none-match",
 ];
 
 /** RFC 9110 §5.6.2, in lower case. */
@@ -46,7 +48,7 @@ function preflight(origin: string, headers: Headers): Response {
     status: 204,
     headers: {
       "Access-Control-Allow-Origin": origin,
-      "Access-Control-Allow-Methods": "GET, POST, DELETE",
+      "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
       "Access-Control-Allow-Headers": [...new Set(names)].join(", "),
       // Browsers keep it no longer than this: two hours in most of them.
       "Access-Control-Max-Age": "7200",

@@ -1,9 +1,26 @@
-import * as z from "zod/mini";
+import type * as z from "zod/mini";
 import { faultsBetween } from "./env-faults";
-import { parseOrigin } from "./origin";
 import type { Limits } from "./service/limits";
 import type { Scope } from "./service/principal";
+import type { Namespace } from "./record/record";
+import {
+  audience,
+  bytes,
+  flag,
+  milliseconds,
+  namespaces,
+  oneOf,
+  origins,
+  orUnlimited,
+  remoteTools,
+  secretText,
+  tokens,
+  webUrl,
+  whole,
+  type Kind,
+} from "./setting-kinds";
 import { TaskError } from "./task/errors";
+import type { RemoteTool } from "./tool/remote-tool";
 
 export type OAuthSettings = { readonly issuer: string; readonly audience: string; readonly jwksUrl: string };
 
@@ -26,6 +43,10 @@ export type Config = {
   readonly tokens: readonly TokenEntry[] | null;
   readonly oauth: OAuthSettings | null;
   readonly sealingKey: string | null;
+  /** What the store API keeps; by name. */
+  readonly namespaces: readonly Namespace[];
+  /** Tools whose work is done elsewhere. */
+  readonly remoteTools: readonly RemoteTool[];
 };
 
 /** One line of the README's table. */
@@ -60,75 +81,6 @@ export function parseEnv(env: Readonly<Record<string, unknown>>): Config {
   return toConfig(parsed);
 }
 
-type Kind<T> = { readonly range: string; readonly schema: z.ZodMiniType<T, string> };
-
-/** 100 years: any time plus this is still a date. */
-const LONGEST_MS = 3_153_600_000_000;
-/** What fits in one RPC message (32 MiB on Workers) when each character takes two bytes there. */
-const LARGEST_BYTES = 15_728_640;
-
-const turned = <A, B>(schema: z.ZodMiniType<A, string>, into: (value: A) => B) => z.pipe(schema, z.transform(into));
-const whole = (min: number, max: number, what = "a whole number"): Kind<number> => ({
-  range: `${what} from ${min} to ${max}`,
-  schema: z.pipe(
-    turned(z.string().check(z.regex(/^\d{1,15}$/)), Number),
-    z.number().check(z.minimum(min), z.maximum(max)),
-  ),
-});
-const milliseconds = (min = 1, max = LONGEST_MS) => whole(min, max, "a whole number of milliseconds");
-const bytes = () => whole(1024, LARGEST_BYTES, "a whole number of bytes");
-const orUnlimited = ({ range, schema }: Kind<number>): Kind<number | null> => ({
-  range: `${range}, or "unlimited"`,
-  schema: z.union([turned(z.literal("unlimited"), () => null), schema]),
-});
-const oneOf = <const T extends string>(...options: readonly T[]): Kind<T> => ({
-  range: options.map((option) => `"${option}"`).join(" or "),
-  schema: z.enum(options),
-});
-const flag = (): Kind<boolean> => {
-  const { range, schema } = oneOf("true", "false");
-  return { range, schema: turned(schema, (text) => text === "true") };
-};
-const origins: Kind<readonly string[]> = {
-  range: 'a comma-separated list of origins such as "https://app.example, http://localhost:3000"',
-  schema: z.pipe(
-    turned(z.string(), (text) => text.split(",").map((item) => parseOrigin(item.trim()))),
-    z.array(z.string()),
-  ),
-};
-const tokens: Kind<readonly TokenEntry[]> = {
-  range:
-    'a JSON list such as [{ "sha256": "<SHA-256 of the token, 64 hex digits>", "subject": "alice", "scopes": ["client"] }] ' +
-    "with at least one entry, no token twice, and scopes among client, worker and admin",
-  schema: z.pipe(
-    turned(z.string(), parsedOrNull),
-    z
-      .array(
-        z.strictObject({
-          sha256: z.string().check(z.toLowerCase(), z.regex(/^[0-9a-f]{64}$/)),
-          subject: z.string().check(z.minLength(1), z.maxLength(256)),
-          scopes: z.array(z.enum(["client", "worker", "admin"])).check(z.minLength(1)),
-        }),
-      )
-      .check(
-        z.minLength(1),
-        z.refine((entries) => new Set(entries.map((entry) => entry.sha256)).size === entries.length),
-      ),
-  ),
-};
-const webUrl: Kind<string> = {
-  range: "an absolute https URL without query and fragment",
-  schema: z.string().check(z.refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? "") && !/[?#]/.test(text))),
-};
-const audience: Kind<string> = {
-  range: 'a name of 2 to 1024 characters without spaces, such as "https://holdfast.example/mcp"',
-  schema: z.string().check(z.regex(/^\S{2,1024}$/)),
-};
-const secretText: Kind<string> = {
-  range: "a secret text of at least 32 characters, such as `openssl rand -base64 32` prints",
-  schema: z.string().check(z.minLength(32)),
-};
-
 const setting = <T, const D extends string | null>(
   fallback: D,
   { range, schema }: Kind<T>,
@@ -156,7 +108,11 @@ const TABLE = {
   TASK_MAX_TTL_MS: setting("2592000000", orUnlimited(milliseconds()), "larger ttls are lowered to this"),
   TASK_RETENTION_MS: setting("604800000", milliseconds(), "how long settled tasks without a ttl are kept"),
   TASK_POLL_INTERVAL_MS: setting("1000", milliseconds(250, 86_400_000), "poll interval suggested to clients"),
-  TASK_TIMEOUT_MS: setting("600000", milliseconds(1, 840_000), "longest run of a tool between suspensions"),
+  TASK_TIMEOUT_MS: setting(
+    "600000",
+    milliseconds(1, 840_000),
+    "longest run of a tool between suspensions; in a Workflow, longest step",
+  ),
   TASK_MAX_ATTEMPTS: setting("3", whole(1, 1000), "failed attempts before a task fails"),
   TASK_MAX_RESTARTS: setting("20", whole(0, 1000), "runs a task may lose to restarts of the platform before it fails"),
   QUESTION_TTL_MS: setting("604800000", milliseconds(), "how long a question without a deadline of its own waits"),
@@ -183,7 +139,11 @@ const TABLE = {
     whole(10, 1_000_000),
     "polls of one task that are free; more must keep to ten times the advertised rate",
   ),
-  MAX_STREAMS_PER_OWNER: setting("50", whole(1, 10_000), "streams open at one owner's feed, and as many at one task"),
+  MAX_STREAMS_PER_OWNER: setting(
+    "50",
+    whole(1, 10_000),
+    "streams open at one owner's feed, and as many at one task or record",
+  ),
   INLINE_WAIT_MS: setting("45000", milliseconds(0, 600_000), "how long a call of a client without tasks is held open"),
   MAX_BODY_BYTES: setting("4194304", bytes(), "largest request body"),
   RESULT_LIMIT_BYTES: setting("10485760", bytes(), "largest stored result, arguments or answer"),
@@ -196,6 +156,12 @@ const TABLE = {
   AUTH_ISSUER: setting(null, webUrl, "OAuth: the authorization server, as its tokens spell it in `iss`"),
   AUTH_AUDIENCE: setting(null, audience, "OAuth: what its tokens for this server carry as `aud`"),
   AUTH_JWKS_URL: setting(null, webUrl, "OAuth: where it publishes its keys"),
+  STORE_NAMESPACES: setting(
+    '[{ "name": "default" }, { "name": "documents", "kind": "document" }]',
+    namespaces,
+    "what the store API keeps, by name, each with its policy",
+  ),
+  REMOTE_TOOLS: setting("[]", remoteTools, "tools whose work is done elsewhere, by workers that claim it"),
   SEALING_KEY: setting(null, secretText, "seals what clients carry for us; unset, a key is minted and kept", true),
 };
 
@@ -221,14 +187,6 @@ const quote = (text: string | null): string =>
 /** The place of the fault, never what stands there: positions, and names that we gave ourselves. */
 const whereWrong = ({ issues: [issue] }: z.core.$ZodError): string =>
   issue === undefined || issue.path.length === 0 ? "it is not" : `it is not, at ${issue.path.join(".")}`;
-
-function parsedOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
 
 const toConfig = (values: Values): Config => ({
   limits: {
@@ -264,4 +222,6 @@ const toConfig = (values: Values): Config => ({
       ? null
       : { issuer: values.AUTH_ISSUER, audience: values.AUTH_AUDIENCE, jwksUrl: values.AUTH_JWKS_URL },
   sealingKey: values.SEALING_KEY,
+  namespaces: values.STORE_NAMESPACES,
+  remoteTools: values.REMOTE_TOOLS,
 });

@@ -1,18 +1,32 @@
+import { durableQueues } from "../durable-objects/durable-queues";
+import { durableRecordStore } from "../durable-objects/durable-record-store";
+import { durableRemoteTools } from "../durable-objects/durable-remote-tools";
 import { durableSessions } from "../durable-objects/durable-sessions";
 import { durableTaskStore } from "../durable-objects/durable-task-store";
 import { mintedKey } from "../durable-objects/key-object";
 import { memoryObject, memoryObjectStore } from "../durable-objects/memory-object";
+import { recordObject } from "../durable-objects/record-object";
+import { runnerDrive } from "../durable-objects/runner-drive";
+import { runnerObject } from "../durable-objects/runner-object";
 import { sessionObject } from "../durable-objects/session-object";
+import { sweepObjects } from "../durable-objects/sweep-objects";
 import { taskObject } from "../durable-objects/task-object";
+import { taskWorkflow } from "../durable-objects/task-workflow";
 import type { Bindings, Wiring } from "../durable-objects/wiring";
 import { createApp } from "./app";
 import type { Clock } from "./clock";
 import { parseEnv, type Config } from "./env";
-import type { McpDeps } from "./mcp/wing";
 import { createSealer } from "./seal";
-import { safeFetch } from "./service/safe-fetch";
+import { createCatalog } from "./service/catalog";
 import { AuditedTaskService } from "./service/audited-task-service";
+import { checkStore, isPassive } from "./service/check-store";
+import type { Drive } from "./service/drive";
+import type { RecordStore } from "./service/record-store";
+import { safeFetch } from "./service/safe-fetch";
 import type { TaskStore } from "./service/task-store";
+import { WorkService } from "./service/work-service";
+import { storeEntrypoint } from "./store-api/entrypoint";
+import { storeService } from "./store-api/store-service";
 import { TaskError } from "./task/errors";
 import type { AnyTool } from "./tool/define-tool";
 import { createRegistry } from "./tool/registry";
@@ -20,23 +34,24 @@ import { createRegistry } from "./tool/registry";
 export type HoldfastOptions = {
   /** Listed to clients in this order. A faulty declaration throws here, naming the tool. */
   readonly tools: readonly AnyTool[];
-  /** A store of your own in place of what `TASK_STORE` names. */
+  /** A store of your own in place of what `TASK_STORE` names; used as it is. One with `due` has its tasks run for it. */
   readonly store?: TaskStore;
+  /** Where the store API keeps its records, in place of the objects of this deployment. */
+  readonly records?: RecordStore;
   /** Unix ms; for tests that move time. */
   readonly clock?: Clock;
-  /** Yields when the list of tools has changed; without it no such change is advertised. */
-  readonly toolListChanges?: McpDeps["toolListChanges"];
+  /** Yields when the list of tools has changed in a way of your own, besides what is declared over the API. */
+  readonly toolListChanges?: (signal: AbortSignal) => AsyncIterable<unknown>;
 };
 
 /** Everything meets here: the handler a Worker exports, and the classes its bindings name. */
 export function createHoldfast(options: HoldfastOptions) {
   const clock = options.clock ?? Date.now;
   const registry = createRegistry(options.tools);
-  const log: Wiring["log"] = (level, message, data) => console.log(JSON.stringify({ level, message, ...data }));
+  if (options.store !== undefined) checkStore(options.store);
+  const log: Wiring["log"] = (level, message, data) => logLine({ level, message, ...data });
   const configOf = remembered((env: object) => parseEnv(env as Record<string, unknown>));
   const fetchFor = (config: Config) => safeFetch({ allowLocal: config.allowLocalFetch });
-  const wiring: Wiring = { registry, clock, configOf, fetchFor, log };
-
   const storeOf = remembered((env: object): TaskStore => {
     const { limits, store } = configOf(env);
     if (options.store) return options.store;
@@ -44,24 +59,41 @@ export function createHoldfast(options: HoldfastOptions) {
       ? memoryObjectStore(env as Bindings)
       : durableTaskStore({ objects: env as Bindings, limits, clock });
   });
+  const wiring: Wiring = { registry, clock, configOf, storeOf, fetchFor, log };
+
+  /** A store that only keeps has its tasks driven: at once by who stored or told something, for the rest by the cron. */
+  const driveOf = (env: object): Drive | undefined => {
+    const store = storeOf(env);
+    return isPassive(store) ? runnerDrive(env as Bindings, store, clock, log) : undefined;
+  };
+
+  const recordsOf = remembered((env: object) => {
+    const { limits, namespaces } = configOf(env);
+    const records = options.records ?? durableRecordStore({ objects: env as Bindings, limits, clock });
+    return storeService({ records, namespaces, limits });
+  });
 
   const appOf = remembered((env: object) => {
     const config = configOf(env);
-    const { KEYS } = env as Bindings;
-    const sessions = durableSessions({ objects: env as Bindings });
+    const { limits, remoteTools: configured } = config;
+    const objects = env as Bindings;
+    const sessions = durableSessions({ objects });
+    const declared = durableRemoteTools(objects);
+    const store = storeOf(env);
+    const drive = driveOf(env);
     return createApp({
       env,
       config,
-      registry,
-      tasks: new AuditedTaskService({ store: storeOf(env), sessions, limits: config.limits, clock }, (line) =>
-        console.log(JSON.stringify(line)),
-      ),
+      tools: createCatalog({ registry, configured, declared, otherChanges: options.toolListChanges, log: logLine }),
+      tasks: new AuditedTaskService({ store, sessions, drive, limits, clock }, logLine),
       sessions,
-      sealer: createSealer(async () => config.sealingKey ?? mintedKey(KEYS), clock),
+      records: recordsOf(env),
+      work: new WorkService({ store, queues: durableQueues(objects), drive, limits, clock }),
+      remoteTools: declared,
+      sealer: createSealer(async () => config.sealingKey ?? mintedKey(objects.KEYS), clock),
       clock,
       fetch: fetchFor(config),
-      log: (line) => console.log(JSON.stringify(line)),
-      ...(options.toolListChanges ? { toolListChanges: options.toolListChanges } : {}),
+      log: logLine,
     });
   });
 
@@ -73,15 +105,22 @@ export function createHoldfast(options: HoldfastOptions) {
         return misconfigured(error, log);
       }
     },
-    /** The Cron Trigger: one run of the sweep, one line in the log. */
+    /** The Cron Trigger: one run of the sweep, and of the drive where the store needs one; a line in the log each. */
     async scheduled(_controller: ScheduledController, env: object): Promise<void> {
-      const started = Date.now();
-      try {
-        const report = await storeOf(env).sweep(configOf(env).sweepBudget);
-        log("info", "Swept.", { ...report, ms: Date.now() - started });
-      } catch (error) {
-        log("error", "The sweep failed.", { error: error instanceof Error ? error.message : String(error) });
-        throw error;
+      const { store, records } = options;
+      await logged("Swept.", () => storeOf(env).sweep(configOf(env).sweepBudget), log);
+      const { sweepBudget, limits, store: kind } = configOf(env);
+      const drive = driveOf(env);
+      if (drive) await logged("Set going.", () => drive.redrive(sweepBudget), log);
+      // The durable store sweeps the records with its tasks; any other knows nothing of them.
+      if (records?.sweep) {
+        await logged("Swept records.", async () => ({ removed: await records.sweep?.(sweepBudget) }), log);
+      } else if (!records && (store || kind === "memory")) {
+        await logged(
+          "Swept records.",
+          () => sweepObjects({ objects: env as Bindings, limits, clock }, sweepBudget),
+          log,
+        );
       }
     },
   };
@@ -89,9 +128,26 @@ export function createHoldfast(options: HoldfastOptions) {
   return {
     handler,
     TaskObject: taskObject(wiring),
+    TaskWorkflow: taskWorkflow(wiring),
     SessionObject: sessionObject(wiring),
     MemoryObject: memoryObject(wiring),
+    RecordObject: recordObject(wiring),
+    RunnerObject: runnerObject(wiring),
+    StoreEntrypoint: storeEntrypoint({ storeOf: recordsOf, log: logLine }),
   };
+}
+
+const logLine = (line: object): void => console.log(JSON.stringify(line));
+
+/** `run` may also throw at once: a bad setting is told in the log by its name. */
+async function logged(done: string, run: () => Promise<object>, log: Wiring["log"]): Promise<void> {
+  const started = Date.now();
+  try {
+    log("info", done, { ...(await run()), ms: Date.now() - started });
+  } catch (error) {
+    log("error", "The sweep failed.", { error: error instanceof Error ? error.message : String(error) });
+    throw error;
+  }
 }
 
 /** A bad setting: told at the first request and in the log, by the variable's name. Never a half-configured server. */

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "./task/json";
+import type { Json, JsonObject, JsonText } from "./task/json";
 
 export type ParsedJson =
   /** `unsafeNumbers`: some number was written as one that this runtime cannot hold, so its value here is another. */
@@ -34,6 +34,9 @@ export function parseJson(bytes: Uint8Array, limits: { readonly maxDepth: number
   }
   return { ok: true, value, unsafeNumbers: seen.unsafeNumbers };
 }
+
+/** The text of a body that was parsed: for whoever passes a part of it on as it was written. */
+export const jsonTextOf = (bytes: Uint8Array): JsonText => UTF8.decode(bytes);
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 

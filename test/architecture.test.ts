@@ -10,13 +10,15 @@ import { SETTINGS } from "../src/env";
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "src/task": [],
+  "src/record": ["src/task"],
   "src/tool": ["src/task", "zod", "@cfworker/json-schema"],
   "src/tools": ["src/tool", "src/task", "zod"],
-  "src/service": ["src/task", "src/tool", "src/clock.ts", "src/task-id.ts"],
+  "src/service": ["src/task", "src/tool", "src/record", "src/clock.ts", "src/task-id.ts"],
   "durable-objects": [
     "src/service",
     "src/tool",
     "src/task",
+    "src/record",
     "src/clock.ts",
     "src/task-id.ts",
     // The type of the settings alone.
@@ -33,6 +35,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/json.ts",
     "src/media-types.ts",
     "src/auth.ts",
+    "src/body.ts",
     "src/until-expiry.ts",
     "src/seal.ts",
     "src/base64url.ts",
@@ -43,8 +46,33 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "package.json",
   ],
 
+  "src/store-api": [
+    "src/service",
+    "src/tool",
+    "src/task",
+    "src/record",
+    "src/json.ts",
+    "src/media-types.ts",
+    "src/event-stream.ts",
+    "src/auth.ts",
+    "src/until-expiry.ts",
+    "src/clock.ts",
+    "src/env.ts",
+    "src/body.ts",
+    "src/base64url.ts",
+    "src/remote-tool-schema.ts",
+    "src/task-id.ts",
+    "hono",
+    "cloudflare:workers",
+  ],
+  // What others import: a client, a suite for stores, a store.
+  "src/client": ["src/store-api", "src/record", "src/task"],
+  "src/kit": ["src/store-api", "src/record", "src/task"],
+  "src/d1": ["src/service", "src/tool", "src/task", "src/record", "src/clock.ts", "src/task-id.ts"],
+
   "src/app.ts": [
     "src/mcp",
+    "src/store-api",
     "src/auth.ts",
     "src/cors.ts",
     "src/flood-guard.ts",
@@ -56,6 +84,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "durable-objects",
     "src/app.ts",
     "src/mcp",
+    "src/store-api",
     "src/service",
     "src/tool",
     "src/task",
@@ -67,10 +96,21 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
   "src/auth.ts": ["src/env.ts", "src/jwks.ts", "src/loopback.ts", "src/oauth.ts", "src/service"],
   "src/base64url.ts": [],
+  "src/body.ts": [],
   "src/clock.ts": [],
   "src/cors.ts": ["src/json-rpc.ts", "src/origin.ts", "hono"],
   "src/env-faults.ts": ["src/loopback.ts"],
-  "src/env.ts": ["src/env-faults.ts", "src/origin.ts", "src/service", "src/task", "zod"],
+  "src/setting-kinds.ts": ["src/env.ts", "src/origin.ts", "src/record", "src/remote-tool-schema.ts", "src/tool", "zod"],
+  "src/env.ts": [
+    "src/env-faults.ts",
+    "src/setting-kinds.ts",
+    "src/service",
+    "src/record",
+    "src/tool",
+    "src/task",
+    "zod",
+  ],
+  "src/remote-tool-schema.ts": ["src/task", "src/tool", "zod"],
   "src/event-stream.ts": ["hono"],
   "src/flood-guard.ts": ["src/json-rpc.ts", "src/respond.ts", "hono"],
   "src/json.ts": ["src/task"],
@@ -201,7 +241,7 @@ describe("the settings", () => {
     for (const { name, default: value, secret } of SETTINGS) {
       if (secret) expect(config).not.toMatch(new RegExp(`^#? ?${name} =`, "m"));
       else if (value === null) expect(config).toMatch(new RegExp(`^# ${name} = `, "m"));
-      else expect(config).toContain(`# ${name} = "${value}"\n`);
+      else expect(config).toContain(`# ${name} = ${value.includes('"') ? `'${value}'` : `"${value}"`}\n`);
     }
   });
 

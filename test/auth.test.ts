@@ -9,7 +9,7 @@ const REMOTE = "https://holdfast.example/mcp";
 type Settings = { readonly tokens: readonly TokenEntry[] | null; readonly allowAnonymous: boolean };
 
 const authenticate = (request: Request, settings: Settings, scope: Scope = "client") =>
-  authenticator({ ...settings, oauth: null }, { clock: Date.now })(request, { path: "/mcp", scope });
+  authenticator({ ...settings, oauth: null }, { clock: Date.now })(request, { path: "/mcp", scopes: [scope] });
 
 const request = (authorization: string | null, url = REMOTE) =>
   new Request(url, { headers: authorization === null ? {} : { Authorization: authorization } });
@@ -27,6 +27,7 @@ const BETA: TokenEntry = {
 };
 const withTokens = { tokens: [ALPHA, BETA], allowAnonymous: false };
 const anonymous = { kind: "principal", principal: { kind: "anonymous" } };
+const onThisMachine = { kind: "principal", principal: { kind: "anonymous", local: true } };
 
 const WRONG = [
   "",
@@ -98,6 +99,22 @@ describe("authenticate with static tokens", () => {
     });
   });
 
+  it("opens a door of several scopes to whoever has one of them, and names them all to others", async () => {
+    const of = (scopes: readonly Scope[], doors: readonly [Scope, ...Scope[]]) =>
+      authenticator({ tokens: [{ ...ALPHA, scopes }], oauth: null, allowAnonymous: false }, { clock: Date.now })(
+        request("Bearer alpha"),
+        { path: "/store/v1", scopes: doors },
+      );
+    for (const scope of ["client", "worker", "admin"] as const)
+      expect(await of([scope], ["client", "worker"])).toMatchObject({ kind: "principal" });
+    expect(await of(["client"], ["worker", "admin"])).toEqual({
+      kind: "refused",
+      status: 403,
+      challenge: 'Bearer realm="holdfast", error="insufficient_scope", scope="holdfast:worker"',
+      message: expect.stringMatching(/"worker" or "admin".*"holdfast:worker" or "holdfast:admin"/),
+    });
+  });
+
   it("does not repeat what was presented", async () => {
     expect(JSON.stringify(await authenticate(request("Bearer gamma-ray"), withTokens))).not.toContain("gamma");
   });
@@ -117,7 +134,8 @@ describe("authenticate without any auth setting", () => {
 
   it("lets anonymous callers in on loopback hosts", async () => {
     for (const url of [LOCAL, "http://127.0.0.1:8787/mcp", "http://[::1]/mcp"]) {
-      expect(await authenticate(request(null, url), local)).toEqual(anonymous);
+      expect(await authenticate(request(null, url), local)).toEqual(onThisMachine);
+      expect(await authenticate(request(null, url), open)).toEqual(onThisMachine);
     }
   });
 
@@ -126,9 +144,16 @@ describe("authenticate without any auth setting", () => {
     expect(await authenticate(request(null, REMOTE), open)).toEqual(anonymous);
   });
 
-  it("takes anonymous callers for clients, and for nothing more", async () => {
-    for (const scope of ["worker", "admin"] as const)
-      expect(await authenticate(request(null, LOCAL), local, scope)).toMatchObject({ kind: "refused", status: 403 });
+  it("takes anonymous callers for clients, on this machine for workers too, and for nothing more", async () => {
+    expect(await authenticate(request(null, LOCAL), local, "worker")).toEqual(onThisMachine);
+    expect(await authenticate(request(null, REMOTE), open, "worker")).toMatchObject({ kind: "refused", status: 403 });
+    for (const url of [LOCAL, REMOTE])
+      expect(await authenticate(request(null, url), open, "admin")).toMatchObject({ kind: "refused", status: 403 });
+  });
+
+  it("takes nobody for local whose request was addressed elsewhere", async () => {
+    const rebound = new Request(LOCAL, { headers: { Host: "evil.example" } });
+    expect(await authenticate(rebound, open, "worker")).toMatchObject({ kind: "refused", status: 403 });
   });
 
   it.each([...WRONG, "Bearer alpha"])("refuses %j, which nothing can confirm", async (header) => {

@@ -5,7 +5,7 @@ import { authenticator } from "../src/auth";
 const sha256 = "8ed3f6ad685b959ead7022518e1af76cd816f8e8ec7ccdda1ed4018e8f2223f8";
 const tokens = [{ sha256, subject: "ann", scopes: ["client"] as const }];
 const authenticate = authenticator({ tokens, oauth: null, allowAnonymous: false }, { clock: Date.now });
-const door = { path: "/mcp", scope: "client" } as const;
+const door = { path: "/mcp", scopes: ["client"] } as const;
 const request = (token: string) =>
   new Request("https://holdfast.example/", { headers: { Authorization: `Bearer ${token}` } });
 

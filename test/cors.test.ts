@@ -3,7 +3,7 @@ import { defineTool } from "../src/tool/define-tool";
 import { serve, type Served } from "./support/mcp";
 
 const PAGE = "https://inspector.example";
-const EXPOSED = "WWW-Authenticate, Mcp-Session-Id, Retry-After";
+const EXPOSED = "WWW-Authenticate, Mcp-Session-Id, Retry-After, ETag";
 
 let runs = 0;
 const count = defineTool({
@@ -38,9 +38,9 @@ describe("a preflight of an allowed page", () => {
     expect(await response.text()).toBe("");
     expect(response.headers.get("access-control-allow-origin")).toBe(PAGE);
     expect(response.headers.get("access-control-allow-methods")?.split(", ")).toEqual(
-      expect.arrayContaining(["GET", "POST", "DELETE"]),
+      expect.arrayContaining(["GET", "POST", "PUT", "PATCH", "DELETE"]),
     );
-    const known = [...asked, "accept", "last-event-id", "a2a-version", "idempotency-key"];
+    const known = [...asked, "accept", "last-event-id", "a2a-version", "idempotency-key", "if-match"];
     expect(allowedHeaders(response)).toEqual(expect.arrayContaining(known));
     expect(Number(response.headers.get("access-control-max-age"))).toBeGreaterThan(600);
     expect(response.headers.get("vary")).toBe("Origin, Access-Control-Request-Method, Access-Control-Request-Headers");
@@ -94,8 +94,8 @@ describe("an answer to an allowed page", () => {
     );
     expect(stream.headers.get("content-type")).toMatch("text/event-stream");
     expect(stream.headers.get("access-control-allow-origin")).toBe(PAGE);
-    const registry = { get: () => undefined, list: () => fail() };
-    const broken = await serve([], { config: { allowedOrigins: [PAGE] }, deps: { registry } });
+    const tools = { list: () => fail() } as never;
+    const broken = await serve([], { config: { allowedOrigins: [PAGE] }, deps: { tools } });
     const response = await broken.send("tools/list", {}, { headers: { Origin: PAGE } });
     expect([response.status, response.headers.get("access-control-allow-origin")]).toEqual([500, PAGE]);
   });

@@ -57,6 +57,11 @@ describe("parseEnv", () => {
       tokens: null,
       oauth: null,
       sealingKey: null,
+      remoteTools: [],
+      namespaces: [
+        { name: "default", kind: "task", owners: "separate", zeroTtl: "expires", list: true, revisions: 20 },
+        { name: "documents", kind: "document", owners: "separate", zeroTtl: "expires", list: true, revisions: 20 },
+      ],
     });
   });
 
@@ -95,6 +100,9 @@ describe("parseEnv", () => {
       AUTH_AUDIENCE: "https://holdfast.example/mcp",
       AUTH_JWKS_URL: "https://login.example/keys",
       SEALING_KEY: "0123456789abcdef0123456789abcdef",
+      STORE_NAMESPACES:
+        '[{ "name": "n", "kind": "document", "owners": "none", "zeroTtl": "never", "list": false, "revisions": 3 }]',
+      REMOTE_TOOLS: '[{ "name": "t", "description": "Works.", "inputSchema": { "type": "object" }, "queue": "q" }]',
     });
     expect(config).toEqual({
       limits: {
@@ -131,7 +139,22 @@ describe("parseEnv", () => {
         jwksUrl: "https://login.example/keys",
       },
       sealingKey: "0123456789abcdef0123456789abcdef",
+      namespaces: [{ name: "n", kind: "document", owners: "none", zeroTtl: "never", list: false, revisions: 3 }],
+      remoteTools: [{ name: "t", description: "Works.", inputSchema: { type: "object" }, queue: "q" }],
     });
+  });
+
+  it.each([
+    ["STORE_NAMESPACES", '[{ "name": "a" }, { "name": "a" }]'],
+    ["STORE_NAMESPACES", '[{ "name": "a/b" }]'],
+    ["STORE_NAMESPACES", '[{ "name": "a", "owners": "everybody" }]'],
+    ["STORE_NAMESPACES", '[{ "name": "a", "revision": 3 }]'],
+    ["STORE_NAMESPACES", "default"],
+    ["REMOTE_TOOLS", '[{ "name": "t", "description": "Works.", "inputSchema": { "type": "object" } }]'],
+    ["REMOTE_TOOLS", '[{ "name": "t", "description": "", "inputSchema": {}, "queue": "q" }]'],
+    ["REMOTE_TOOLS", '[{ "name": "t", "description": "d", "inputSchema": {}, "queue": "q", "task": "forbidden" }]'],
+  ])("refuses %s = %s, naming the variable", (name, value) => {
+    expect(() => parseEnv({ [name]: value })).toThrow(name);
   });
 
   it("takes blank values for unset, and lets bindings and unknown variables be", () => {

@@ -1,12 +1,13 @@
 // Thousands of requests that are nearly good ones, of every revision, to the Worker with its objects. Run one again with
 // FUZZ_SEED=<seed>, longer with FUZZ_RUNS=<number>.
-import { createExecutionContext } from "cloudflare:test";
+import { createExecutionContext, listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, expect, inject, it, vi } from "vitest";
 import { revisionsOf } from "../src/mcp/era";
 import { isObject } from "../src/task/json";
 import fixtureWorker from "./fixtures/worker";
 import { mutated, randomFrom, type Draft, type Sent } from "./support/fuzz";
+import { recordDrafts, refusalFault, storeDraft, workDrafts, type Kept } from "./support/fuzz-store";
 import { envelope, headersFor, REVISION, withEverything, type Wire } from "./support/mcp";
 
 /** So many at a time. */
@@ -15,9 +16,13 @@ const { seed, runs } = inject("fuzz");
 
 const digestOf = async (token: string): Promise<string> =>
   new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token))).toHex();
-const owners = ["owner-a", "owner-b", "owner-c"];
+const callers = { "owner-a": "client", "owner-b": "client", "owner-c": "client", worker: "worker", admin: "admin" };
 const entries = await Promise.all(
-  owners.map(async (subject) => ({ sha256: await digestOf(subject), subject, scopes: ["client"] })),
+  Object.entries(callers).map(async ([subject, scope]) => ({
+    sha256: await digestOf(subject),
+    subject,
+    scopes: [scope],
+  })),
 );
 // Calls are not held: a changed number might have one wait for long. Nor does any caller use up its minute.
 const common = { ...env, INLINE_WAIT_MS: "1", CREATES_PER_MINUTE: "1000000", MAX_LIVE_TASKS_PER_OWNER: "10000" };
@@ -70,15 +75,21 @@ const answerTo = async (made: Draft, bindings: object): Promise<Wire> => (await 
 const ask = (token: string | undefined, bindings: object, method: string, params: Wire): Promise<Wire> =>
   answerTo(modern(token, method, params), bindings);
 
-type Place = { readonly drafts: readonly Draft[]; readonly bindings: object; readonly token: string | undefined };
+type Place = {
+  /** Of the protocols, and of the store API: one as often as the other, where there are both. */
+  readonly drafts: readonly (readonly Draft[])[];
+  readonly bindings: object;
+  /** What may turn up in a request from here: nobody may know what it is allowed to read of the others'. */
+  readonly known: readonly string[];
+};
 
 /** Good requests of all revisions, with values that are good in this place. */
-async function placeOf(
+async function draftsOf(
   token: string | undefined,
   bindings: object,
   known: string[],
   victims: readonly string[],
-): Promise<Place> {
+): Promise<readonly Draft[]> {
   const { taskId } = (await ask(token, bindings, "tools/call", { name: "ask", arguments: { keys: ["k"] } })).result;
   const rounds = await ask(token, bindings, "tools/call", {
     name: "test_input_required_result_request_state",
@@ -93,6 +104,8 @@ async function placeOf(
     modern(token, "tools/list"),
     modern(token, "tools/call", { name: "plain", arguments: { x: [1, { a: "b" }] } }),
     modern(token, "tools/call", { name: "slow", arguments: { ms: 0, text: "?" } }),
+    modern(token, "tools/call", { name: "remote", arguments: { text: "?" } }),
+    modern(token, "tools/call", { name: "fuzzed", arguments: { a: "x" } }),
     modern(token, "tools/call", { name: "test_x_mcp_header", arguments: { region: "eu" } }),
     modern(token, "tools/call", {
       name: "test_input_required_result_request_state",
@@ -135,7 +148,34 @@ async function placeOf(
     if (version === "2025-03-26")
       drafts.push(legacy(token, session, [request("ping"), request("tools/list", {}, 2), request("nothing", {}, 3)]));
   }
-  return { drafts, bindings, token };
+  return drafts;
+}
+
+/** A record of the caller's own, made for the drafts. */
+async function keep(
+  token: string | undefined,
+  bindings: object,
+  at: Omit<Kept, "id">,
+  body: object,
+  granted: Set<string>,
+): Promise<Kept> {
+  const path = `/namespaces/${at.namespace}/records${at.query ?? ""}`;
+  const record = await answerTo(storeDraft(token, "POST", path, body), bindings);
+  if (typeof record.id !== "string") throw new Error(`There is no record in ${path}: ${JSON.stringify(record)}`);
+  granted.add(placeOf(record));
+  return { ...at, id: record.id };
+}
+
+/** Tasks of the tool `remote`, in the hands of the worker. */
+async function jobsOf(count: number): Promise<readonly Wire[]> {
+  for (let n = 0; n < count; n += 1) await ask("owner-b", withOwners, "tools/call", { name: "remote", arguments: {} });
+  const body = { claimId: "for the drafts", max: count, waitMs: 20_000, leaseMs: 3_600_000 };
+  const jobs: Wire[] = [];
+  while (jobs.length < count) {
+    const claim = { ...body, claimId: `for the drafts ${jobs.length}` };
+    jobs.push(...(await answerTo(storeDraft("worker", "POST", "/queues/remote/claims", claim), withOwners)).claims);
+  }
+  return jobs;
 }
 
 type Answer = { readonly status: number; readonly type: string; readonly text: string };
@@ -157,7 +197,10 @@ async function read(response: Response): Promise<Answer> {
   }
 }
 
-const PLAIN = ["Nothing is served here.\n", "Holdfast: durable tasks for slow tools. MCP clients talk to /mcp.\n"];
+const PLAIN = [
+  "Nothing is served here.\n",
+  "Holdfast: durable tasks for slow tools. MCP clients talk to /mcp, servers and workers to /store/v1.\n",
+];
 const INSIDES =
   /\bError:|\bat [\w.<>$]+ ?\(|\bat (?:async )?\/|zod|node_modules|\.[cm]?[jt]s\b|durable object|workerd|sqlite/i;
 
@@ -178,8 +221,11 @@ function messagesOf({ type, text }: Answer): Wire[] {
   return [JSON.parse(text)].flat();
 }
 
+/** By where the URL leads: its parser takes the steps that a path has. */
+const isOfStore = (path: string): boolean => new URL(`http://localhost${path}`).pathname.startsWith("/store/v1/");
+
 /** What is wrong with the answer, if anything. */
-function faultOf(answer: Answer): string | null {
+function faultOf(answer: Answer, { path, method }: Sent): string | null {
   const { status, text } = answer;
   if (status >= 500 && !(status === 503 && text.includes('"message"'))) return `It was answered with ${status}.`;
   if (text.includes(SECRET)) return "The answer holds another owner's secret.";
@@ -194,7 +240,8 @@ function faultOf(answer: Answer): string | null {
     if (error && INSIDES.test(JSON.stringify(error))) return "The answer shows insides.";
   if (status >= 400 && INSIDES.test(text)) return "The refusal shows insides.";
   if (messages.some(({ error }) => error?.code === -32603)) return "The server could not answer.";
-  return null;
+  const isRefusal = isOfStore(path) && status >= 400 && method !== "HEAD" && method !== "OPTIONS";
+  return isRefusal ? refusalFault(status, messages[0]) : null;
 }
 
 /** What a granted request said: the ids in it, and the texts. A task that no answer told of was made by a refused one. */
@@ -205,6 +252,29 @@ function note(answer: Answer, granted: Set<string>): void {
     const text = JSON.stringify(result);
     for (const [id] of text.matchAll(/[\w-]{43}(?![\w-])/g)) granted.add(id);
     for (const block of [result.content ?? []].flat()) if (typeof block?.text === "string") granted.add(block.text);
+  }
+}
+
+/** Where a record is, as one text. */
+const placeOf = ({ namespace, owner, id }: Wire): string => JSON.stringify([namespace, owner, id]);
+
+/** What a granted request of the store API made, or wrote: which record, and which request it was. */
+function noteRecord(answer: Answer, { method, path }: Sent, n: number, granted: Set<string>): void {
+  if (!isOfStore(path) || answer.status > 201 || !answer.type.startsWith("application/json")) return;
+  const [record] = messagesOf(answer);
+  if (typeof record?.version !== "number") return;
+  granted.add(placeOf(record));
+  if (method !== "GET" && method !== "HEAD") granted.add(`text ${n}`);
+}
+
+async function recordsOf(namespace: string, whose: string): Promise<Wire[]> {
+  const all: Wire[] = [];
+  for (let cursor = ""; ;) {
+    const path = `/namespaces/${namespace}/records?limit=100&${whose}${cursor && `&cursor=${cursor}`}`;
+    const page = await answerTo(storeDraft("admin", "GET", path), withOwners);
+    all.push(...page.records);
+    cursor = page.nextCursor;
+    if (!cursor) return all;
   }
 }
 
@@ -250,29 +320,92 @@ it(
     await vi.waitUntil(async () => !(await seen()).includes('"working"'), { timeout: 20_000 });
     const before = await seen();
 
-    const places = [
-      await placeOf("owner-b", withOwners, known, victims),
-      await placeOf("owner-c", withOwners, known, victims),
-      await placeOf(undefined, common, known, victims),
+    const granted = new Set<string>();
+    const document = { text: SECRET };
+    const kept = [
+      await keep(
+        "owner-a",
+        withOwners,
+        { namespace: "default" },
+        { document, task: { statusMessage: SECRET } },
+        granted,
+      ),
+      await keep("owner-a", withOwners, { namespace: "default" }, { id: "owner-a/1", document }, granted),
+      await keep("owner-a", withOwners, { namespace: "documents" }, { id: "owner-a/1", document }, granted),
     ];
-    const granted = new Set<string>(known);
+    const recordsSeen = async (): Promise<string> => {
+      const records = kept.map(async ({ namespace, id }) => {
+        const draft = storeDraft("owner-a", "GET", `/namespaces/${namespace}/records/${encodeURIComponent(id)}`);
+        return (await send(draft, withOwners)).text();
+      });
+      return JSON.stringify(await Promise.all(records));
+    };
+    const recordsBefore = await recordsSeen();
+
+    const jobs = await jobsOf(8);
+    // To act for anybody is what a worker's credential is for, so it must not know of the secrets.
+    const ofWorkers = [...jobs.flatMap(({ taskId, lease }) => [taskId, lease]), "alice", "remote", "none"];
+    const knownToWorkers = [...known.filter((value) => !victims.includes(value)), ...ofWorkers];
+    known.push(...ofWorkers, ...kept.map(({ id }) => id), '["holdfast:token","owner-a"]');
+    const clientPlace = async (token: string): Promise<Place> => {
+      const own = [
+        await keep(token, withOwners, { namespace: "default" }, { task: { inputRequests: { a: {} } } }, granted),
+        await keep(
+          token,
+          withOwners,
+          { namespace: "default" },
+          { id: "own/1 \u00fc", document: { text: "?" } },
+          granted,
+        ),
+        await keep(token, withOwners, { namespace: "documents" }, { id: "own/2", document: { text: "?" } }, granted),
+      ];
+      const ofWork = workDrafts(token, jobs.slice(0, 1));
+      const mcp = await draftsOf(token, withOwners, known, victims);
+      return { drafts: [mcp, [...recordDrafts(token, own, kept), ...ofWork]], bindings: withOwners, known };
+    };
+    const workerPlace = async (token: string | undefined, bindings: object, mcp: readonly (readonly Draft[])[]) => {
+      const own: Kept[] = [];
+      for (const namespace of ["strict", "lenient", "none", "files", "default"]) {
+        const at = { namespace, query: namespace === "strict" || token === "admin" ? "?owner=alice" : "" };
+        const isNobodys = token === undefined && namespace === "default";
+        own.push(
+          await keep(token, bindings, at, isNobodys ? {} : { id: `${token}/1`, document: { text: "?" } }, granted),
+        );
+      }
+      const drafts = [...recordDrafts(token, own, []), ...workDrafts(token, token === "worker" ? jobs : [])];
+      return { drafts: [...mcp, drafts], bindings, known: knownToWorkers };
+    };
+    const places: readonly Place[] = [
+      await clientPlace("owner-b"),
+      await clientPlace("owner-c"),
+      // Anonymous callers on this machine may be workers.
+      await workerPlace(undefined, common, [await draftsOf(undefined, common, [], victims)]),
+      await workerPlace("worker", withOwners, []),
+      await workerPlace("admin", withOwners, []),
+    ];
+    const recordObjects = async (): Promise<number> => (await listDurableObjectIds(env.RECORDS as never)).length;
+    const recordObjectsBefore = await recordObjects();
+    let created = 0;
+    for (const value of known) granted.add(value);
     const statuses = new Map<number, number>();
     const one = async (n: number): Promise<void> => {
       // Each has its own, whatever comes in between.
       const random = randomFrom(seed + n);
-      const { drafts, bindings } = random.of(places);
-      const sent = mutated(withText(random.of(drafts), `text ${n}`), random, known);
+      const place = random.of(places);
+      const sent = mutated(withText(random.of(random.of(place.drafts)), `text ${n}`), random, place.known);
       const told = (): string =>
         `FUZZ_SEED=${seed}: ${sent.method} ${sent.path} ${JSON.stringify(sent.headers)} ${JSON.stringify(new TextDecoder().decode(sent.body ?? new Uint8Array())).slice(0, 4_000)}`;
       let answer: Answer;
       try {
-        answer = await read(await exchange(sent, bindings));
+        answer = await read(await exchange(sent, place.bindings));
       } catch (thrown) {
         throw new Error(`${String(thrown)}\n${told()}`, { cause: thrown });
       }
-      const fault = faultOf(answer);
+      const fault = faultOf(answer, sent);
       if (fault !== null) throw new Error(`${fault}\n${told()}\n${JSON.stringify(answer).slice(0, 2_000)}`);
       note(answer, granted);
+      noteRecord(answer, sent, n, granted);
+      if (answer.status === 201) created += 1;
       statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
     };
     let begun = 0;
@@ -287,6 +420,8 @@ it(
     print(`${runs} requests (FUZZ_SEED=${seed}): ${JSON.stringify(Object.fromEntries([...statuses].sort()))}`);
 
     expect(await seen()).toBe(before);
+    expect(await recordsSeen()).toBe(recordsBefore);
+    expect((await recordObjects()) - recordObjectsBefore).toBeLessThanOrEqual(created);
     expect((await tasksOf("owner-a")).map(({ taskId }) => taskId).sort()).toEqual([...victims].sort());
     const unexplained: Wire[] = [];
     for (const token of ["owner-b", "owner-c"]) {
@@ -298,15 +433,34 @@ it(
         if (!granted.has(text)) unexplained.push({ token, taskId, status: result?.status, text });
       }
     }
+    const subjects = ["owner-b", "owner-c", "worker", "admin"].map((subject) =>
+      JSON.stringify(["holdfast:token", subject]),
+    );
+    for (const namespace of ["default", "documents", "strict", "lenient", "none", "files"]) {
+      const isApart = namespace === "default" || namespace === "documents";
+      const asked = isApart
+        ? [...subjects, "alice"].map((owner) => `owner=${encodeURIComponent(owner)}`)
+        : ["any=true"];
+      for (const whose of asked) {
+        for (const record of await recordsOf(namespace, whose)) {
+          const { text } = record.document;
+          const isTold = granted.has(placeOf(record));
+          const isWritten = typeof text !== "string" || !/^text \d+$/.test(text) || granted.has(text);
+          if (!isTold || !isWritten) unexplained.push(record);
+        }
+      }
+    }
     expect({ seed, unexplained }).toEqual({ seed, unexplained: [] });
     // Not everything was refused, else nothing was tried.
-    expect([200, 400, 401, 404].filter((status) => !statuses.get(status))).toEqual([]);
+    expect([200, 201, 400, 401, 403, 404, 405, 409, 412, 415].filter((status) => !statuses.get(status))).toEqual([]);
   },
 );
 
 /** The same request, with a text of its own where it has one: the task says which call made it. */
 function withText(made: Draft, text: string): Draft {
   const args = made.body?.params?.arguments;
+  if (made.body?.document?.text !== undefined)
+    return { ...made, body: { ...made.body, document: { ...made.body.document, text } } };
   if (args?.text === undefined) return made;
   const { params } = made.body;
   return { ...made, body: { ...made.body, params: { ...params, arguments: { ...args, text } } } };

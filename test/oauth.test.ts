@@ -46,7 +46,7 @@ function authenticate(token: string, now = Date.now()): Promise<Authenticated> {
   const settings = { tokens: null, oauth: issuer.oauth, allowAnonymous: true };
   const headers = { Authorization: `Bearer ${token}` };
   const request = new Request("https://holdfast.example/mcp", { headers });
-  return authenticator(settings, { clock: () => now })(request, { path: "/mcp", scope: "client" });
+  return authenticator(settings, { clock: () => now })(request, { path: "/mcp", scopes: ["client"] });
 }
 
 describe("an access token", () => {

@@ -11,6 +11,10 @@ export type DevServerOptions = {
   readonly env?: string;
   /** Settings in place of those of wrangler.toml. */
   readonly vars?: Readonly<Record<string, string>>;
+  /** The checkout to serve; this one, if left out. */
+  readonly root?: string;
+  /** Where state and logs lie; left out, in a directory that `stop` removes. */
+  readonly home?: string;
 };
 
 export type DevServer = {
@@ -22,12 +26,12 @@ export type DevServer = {
   kill(): Promise<void>;
   /** After `kill`: a new server on the same port and the same state. */
   restart(): Promise<void>;
-  /** Ends it and removes its state. */
+  /** Ends it and removes its state, unless it was given a home. */
   stop(): Promise<void>;
 };
 
 export async function startDevServer(options: DevServerOptions = {}): Promise<DevServer> {
-  const home = await mkdtemp(join(tmpdir(), "holdfast-dev-"));
+  const home = options.home ?? (await mkdtemp(join(tmpdir(), "holdfast-dev-")));
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   let running = launch(home, port, options);
@@ -43,7 +47,7 @@ export async function startDevServer(options: DevServerOptions = {}): Promise<De
     async stop() {
       await running.end("SIGTERM");
       forget();
-      await rm(home, { recursive: true, force: true, maxRetries: 5 });
+      if (options.home === undefined) await rm(home, { recursive: true, force: true, maxRetries: 5 });
     },
   };
   try {
@@ -68,7 +72,7 @@ const WRANGLER = resolve(ROOT, "node_modules/wrangler/bin/wrangler.js");
 /** Each live object holds file descriptors, and the usual limits run out after a few hundred. */
 const MORE_FILES = 'ulimit -n 20000 2>/dev/null || ulimit -n "$(ulimit -Hn)" 2>/dev/null; exec "$@"';
 
-function launch(home: string, port: number, { env, vars = {} }: DevServerOptions): Running {
+function launch(home: string, port: number, { env, vars = {}, root = ROOT }: DevServerOptions): Running {
   const args = ["dev", "--ip", "127.0.0.1", "--port", String(port), "--inspector-port", "0"];
   args.push("--persist-to", join(home, "state"), "--show-interactive-dev-session=false");
   // An empty environment name means the top level, whatever CLOUDFLARE_ENV says; an empty file, that the secrets of
@@ -76,7 +80,7 @@ function launch(home: string, port: number, { env, vars = {} }: DevServerOptions
   args.push("--env", env ?? "", "--env-file", "/dev/null");
   for (const [name, value] of Object.entries(vars)) args.push("--var", `${name}:${value}`);
   const child = spawn("sh", ["-c", MORE_FILES, "sh", process.execPath, WRANGLER, ...args], {
-    cwd: ROOT,
+    cwd: root,
     // A process group of its own: wrangler starts further processes, and all must end together.
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],

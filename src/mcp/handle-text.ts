@@ -10,14 +10,14 @@ export const TASK_META = "dev.holdfast/task";
 export type TaskStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
 
 /**
- * What a call that outlives its wait answers: which task it is, and what to call next. `tool` is what was called, if it
- * was not a helper. No `structuredContent`: hosts that find some show the model nothing else.
+ * What a call that outlives its wait answers: which task it is, and what to call next. `promised`: what was called has an
+ * output schema. No `structuredContent`: hosts that find some show the model nothing else.
  */
-export function toHandle(task: TaskSnapshot, tool?: { readonly outputSchema?: JsonObject }): ToolResult {
+export function toHandle(task: TaskSnapshot, { promised = false } = {}): ToolResult {
   const asks = task.stage.phase === "input_required";
   return toText(task, asks ? askingText(task) : workingText(task), {
-    // Clients refuse a result without what the tool's output schema promises, unless it says that something was amiss.
-    isError: tool?.outputSchema !== undefined,
+    // Clients refuse a result without what was promised, unless it says that something was amiss.
+    isError: promised,
   });
 }
 

@@ -2,6 +2,7 @@ import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import { Hono } from "hono/tiny";
 import type { Authenticate } from "../auth";
+import { readBody } from "../body";
 import type { Clock } from "../clock";
 import type { Config } from "../env";
 import { parseJson } from "../json";
@@ -12,7 +13,6 @@ import type { Principal } from "../service/principal";
 import { TaskError } from "../task/errors";
 import { untilExpiry } from "../until-expiry";
 import { mcp20260728 } from "./2026-07-28/methods";
-import { readBody } from "./body";
 import { decideEra, decideStream, type Revision } from "./era";
 import { explainThrown } from "./explain";
 import { answerBatch, answerLegacy, openLegacyStream } from "./legacy/routes";
@@ -88,7 +88,7 @@ const notHead = createMiddleware<McpEnv>(async (c, next) => {
 
 const knownCaller = (authenticate: Authenticate, clock: Clock) =>
   createMiddleware<McpEnv>(async (c, next) => {
-    const caller = await authenticate(c.req.raw, { path: "/mcp", scope: "client" });
+    const caller = await authenticate(c.req.raw, { path: "/mcp", scopes: ["client"] });
     if (caller.kind === "refused") {
       throw new JsonRpcError(caller.status, INVALID_REQUEST, caller.message, {
         headers: { "WWW-Authenticate": caller.challenge },

@@ -5,22 +5,20 @@ import type { Sealer } from "../seal";
 import type { Principal } from "../service/principal";
 import type { Sessions } from "../service/sessions";
 import type { TaskService } from "../service/task-service";
+import type { ToolCatalog } from "../service/tool-catalog";
 import type { TaskError } from "../task/errors";
 import type { CallContext } from "../tool/context";
-import type { Registry } from "../tool/registry";
 
 /** What the MCP views stand on. */
 export type McpDeps = {
   readonly config: Config;
-  readonly registry: Registry;
+  readonly tools: ToolCatalog;
   readonly tasks: TaskService;
   readonly sealer: Sealer;
   readonly sessions: Sessions;
   readonly clock: Clock;
   /** For URLs a caller gave to a tool. */
   readonly fetch: CallContext["fetch"];
-  /** Yields when the list of tools has changed; without it no such change is advertised. */
-  readonly toolListChanges?: (signal: AbortSignal) => AsyncIterable<unknown>;
   readonly log?: (line: object) => void;
 };
 

@@ -1,7 +1,7 @@
 import type { LogEntry, Task } from "../task/task";
 import { factsOf } from "./audit";
 import { toSnapshot } from "./snapshot";
-import type { HostParts } from "./task-host";
+import type { HostParts } from "./host-parts";
 
 type Ears = Pick<HostParts, "announce" | "deliver" | "asking" | "keepAlive" | "log">;
 

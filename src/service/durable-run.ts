@@ -15,20 +15,27 @@ import { longestWait, raisedTtl } from "./ttl";
 
 /** All of a task's steps must fit into memory when it is loaded. Bytes, as UTF-16 length. */
 const MAX_STEPS_LENGTH = 33_554_432;
+/** To a Workflow they travel in one message, with all else of the task; no message may be larger than 32 MiB. */
+const MAX_CARRIED_LENGTH = 8_388_608;
 
 /** The last instant a Date can hold, Unix ms. */
 const LAST_INSTANT = 8_640_000_000_000_000;
 
 /** What a run needs from whoever holds the task. */
 export type RunHolder = {
-  /** The task as it stands. */
+  /** The task as it stands; where it is kept elsewhere, as last heard. */
   readonly task: () => Task;
-  /** Commits an event of this run; false when it changed nothing because the run is no longer wanted. */
-  readonly emit: (event: TaskEvent) => boolean;
+  /**
+   * Commits an event of this run; false when it changed nothing because the run is no longer wanted. Where the task is
+   * kept elsewhere that takes time: events are committed in the order they were emitted, and none of them rejects.
+   */
+  readonly emit: (event: TaskEvent) => Promise<boolean> | boolean;
   readonly clock: Clock;
   readonly limits: Limits;
   readonly fetch: TaskContext["fetch"];
   readonly log: (level: LogLevel, message: string, data?: JsonObject) => void;
+  /** Carries out the work of a step, and ends as it does; left out, it is simply done. */
+  readonly step?: (<T>(key: string, work: () => Promise<T>) => Promise<T>) | undefined;
 };
 
 /** The durable verbs of one run. */
@@ -46,9 +53,9 @@ export class DurableRun {
   constructor(holder: RunHolder, signal: AbortSignal) {
     this.#holder = holder;
     this.#signal = signal;
-    this.#progress = new ProgressWriter((progress) => {
-      if (!this.#closed && !signal.aborted) holder.emit({ type: "progressed", at: holder.clock(), progress });
-    });
+    this.#progress = new ProgressWriter((progress) =>
+      this.#closed || signal.aborted ? undefined : holder.emit({ type: "progressed", at: holder.clock(), progress }),
+    );
   }
 
   context(): TaskContext {
@@ -87,10 +94,11 @@ export class DurableRun {
     while (this.#steps.size > 0) await Promise.allSettled(this.#steps.values());
   }
 
-  /** Writes the newest progress that is still held back; after this the context is dead. */
-  close(): void {
+  /** Writes the newest progress that is still held back; from now on the context is dead. Resolves when all is stored. */
+  async close(): Promise<void> {
     this.#progress.flush();
     this.#closed = true;
+    await this.#progress.settled();
   }
 
   #live(): void {
@@ -104,7 +112,9 @@ export class DurableRun {
     if (stored !== undefined) return JSON.parse(stored) as T;
     const running = this.#steps.get(key);
     if (running) return running as Promise<T>;
-    const started = this.#runStep(key, fn).finally(() => this.#steps.delete(key));
+    const { step } = this.#holder;
+    const work = (): Promise<T> => this.#runStep(key, fn);
+    const started = (step ? step(key, work) : work()).finally(() => this.#steps.delete(key));
     this.#steps.set(key, started);
     return started;
   }
@@ -114,11 +124,14 @@ export class DurableRun {
     this.#live();
     let length = value.length;
     for (const other of this.#holder.task().steps.values()) length += other.length;
-    if (length > MAX_STEPS_LENGTH) {
-      throw new TaskError("too_large", `All steps of a task together may hold ${MAX_STEPS_LENGTH} characters of JSON.`);
+    const most = this.#holder.step ? MAX_CARRIED_LENGTH : MAX_STEPS_LENGTH;
+    if (length > most) {
+      throw new TaskError("too_large", `All steps of a task together may hold ${most} characters of JSON.`);
     }
     this.#progress.flush();
-    this.#holder.emit({ type: "stepped", at: this.#holder.clock(), key, value });
+    await this.#holder.emit({ type: "stepped", at: this.#holder.clock(), key, value });
+    // It may have been stopped meanwhile, perhaps because the value could not be stored: what follows must not be done.
+    if (this.#signal.aborted) throw this.#signal.reason as Error;
     // What is stored is what later runs will get, so this run gets the same.
     return JSON.parse(value) as T;
   }

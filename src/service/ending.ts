@@ -64,7 +64,7 @@ export function jsonText(value: unknown, limitBytes: number, what: string): Json
 
 const codes: Partial<Record<TaskErrorCode, number>> = { invalid: -32602, too_large: 41300, limit_reached: 42900 };
 
-function resultEnding(result: ToolResult, limitBytes: number): Ending {
+export function resultEnding(result: ToolResult, limitBytes: number): Ending {
   const isError = result.isError === true;
   let text: JsonText;
   try {

@@ -20,10 +20,10 @@ export class MemoryShelf implements TaskShelf {
     return this.#task;
   }
 
-  commit(_before: Task | null, after: Task, entry: LogEntry, alarmAt: number | null | undefined): void {
+  commit(_before: Task | null, after: Task, entry: LogEntry | null, alarmAt: number | null | undefined): void {
     this.#task = after;
-    if (entry.event === "progressed") this.#entries = this.#entries.filter(({ event }) => event !== "progressed");
-    this.#entries = [...this.#entries, entry].slice(-LOG_LIMIT);
+    if (entry?.event === "progressed") this.#entries = this.#entries.filter(({ event }) => event !== "progressed");
+    if (entry) this.#entries = [...this.#entries, entry].slice(-LOG_LIMIT);
     if (alarmAt !== undefined) this.setAlarm(alarmAt);
   }
 

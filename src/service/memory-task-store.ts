@@ -11,7 +11,9 @@ import type { Limits } from "./limits";
 import { MemoryIndex } from "./memory-index";
 import { MinuteCount } from "./minute-count";
 import { MemoryShelf } from "./memory-shelf";
+import type { Elsewhere } from "./hand-over";
 import { TaskHost } from "./task-host";
+import type { WorkAct, Worked } from "./work";
 import type { Sessions } from "./sessions";
 import type { Examined } from "./task-index";
 import type {
@@ -32,7 +34,7 @@ import type {
   WatchOptions,
 } from "./task-store";
 
-export type MemoryParts = {
+export type MemoryParts = Elsewhere & {
   /** Tells a session that an anonymous task of its own asks something. */
   readonly asking?: Sessions["asking"];
   readonly registry: Registry;
@@ -136,6 +138,10 @@ export class MemoryTaskStore implements TaskStore {
     return (await this.#tasks.get(id)?.host.tell(owner, command)) ?? null;
   }
 
+  async work(id: string, act: WorkAct): Promise<Worked | null> {
+    return (await this.#tasks.get(id)?.host.work(act)) ?? null;
+  }
+
   async watch(
     { id, owner }: TaskRef,
     { after, deliver = 0, signal }: WatchOptions,
@@ -216,7 +222,7 @@ export class MemoryTaskStore implements TaskStore {
     if (known) return known;
     const ends = new Set<FeedEnd>();
     const hub = new FeedHub(() => [...ends]);
-    const { registry, limits, clock, fetch, log, asking } = this.#parts;
+    const { registry, limits, clock, fetch, log, asking, queues, workflows } = this.#parts;
     const shelf = new MemoryShelf(clock, () => void host.alarm());
     const host = new TaskHost({
       shelf,
@@ -226,6 +232,8 @@ export class MemoryTaskStore implements TaskStore {
       limits,
       fetch,
       log,
+      queues,
+      workflows,
       mirror: (_task, mirror) => index.mirror(mirror),
       touch: (task) => index.touch(task.id, task.version, task.stage.phase),
       keepAlive: () => {},

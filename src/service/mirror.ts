@@ -1,5 +1,5 @@
 import { expiresAt, type Task } from "../task/task";
-import { nextDue } from "../task/transition";
+import { nextDue } from "../task/due";
 import type { Mirror } from "./task-index";
 
 /** How late a live task may be before the sweep sets it going again: its own alarm gets the first chance. */

@@ -1,4 +1,5 @@
 import type { Clock } from "../clock";
+import { withTimeout } from "./with-timeout";
 
 /** Waiting longer than this for the index helps nobody: the outbox tries again by itself. */
 const SEND_TIMEOUT_MS = 5_000;
@@ -93,7 +94,7 @@ export class Outbox {
 
   async #send(): Promise<void> {
     try {
-      const told = await withTimeout(this.#parts.send(), SEND_TIMEOUT_MS);
+      const told = await withTimeout(this.#parts.send(), SEND_TIMEOUT_MS, "The owner's index did not answer in time.");
       this.#watched = told.watched;
       this.#failures = 0;
       this.#retryAt = null;
@@ -107,12 +108,4 @@ export class Outbox {
       this.#sending = null;
     }
   }
-}
-
-function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
-  let timer: ReturnType<typeof setTimeout>;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("The owner's index did not answer in time.")), ms);
-  });
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }

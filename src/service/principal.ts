@@ -4,8 +4,11 @@ export type Scope = "client" | "worker" | "admin";
 
 /** Who is calling. Every way to authenticate ends in one of these; nothing downstream knows which way it was. */
 export type Principal =
-  /** `address` is where the request came from, for counting; it is stored nowhere. */
-  | { readonly kind: "anonymous"; readonly address?: string }
+  /**
+   * `address` is where the request came from, for counting; it is stored nowhere. `local`: on this machine, where nobody
+   * is asked who they are.
+   */
+  | { readonly kind: "anonymous"; readonly address?: string; readonly local?: true }
   | {
       readonly kind: "identified";
       readonly issuer: string;
@@ -14,6 +17,12 @@ export type Principal =
       /** Unix ms after which streams opened with the credential end; null for one that does not expire. */
       readonly expiresAt: number | null;
     };
+
+/** What the caller may do. `admin` includes the others. On one's own machine one may also be a worker. */
+export function scopesOf(principal: Principal): readonly Scope[] {
+  if (principal.kind === "anonymous") return principal.local ? ["client", "worker"] : ["client"];
+  return principal.scopes.includes("admin") ? ["client", "worker", "admin"] : principal.scopes;
+}
 
 /** Issuer and subject, never the token (it rotates): the key under which tasks are owned. */
 export const ownerOf = (principal: Principal): Owner =>

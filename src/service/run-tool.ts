@@ -28,7 +28,7 @@ export async function runTool(tool: RegisteredTool, holder: RunHolder, signal: A
     return { kind: "aborted", cause: signal.reason instanceof RunAborted ? signal.reason.cause : "settled" };
   } finally {
     abort.release();
-    run.close();
+    await run.close();
   }
 }
 

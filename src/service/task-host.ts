@@ -1,45 +1,23 @@
-import type { Clock } from "../clock";
-import type { JsonObject } from "../task/json";
-import { isExpired, type LogEntry, type Owner, type Task, type TaskDraft } from "../task/task";
-import { createTask, nextDue, transition, type TaskEvent } from "../task/transition";
-import type { LogLevel, TaskContext } from "../tool/context";
-import type { Registry } from "../tool/registry";
+import { isExpired, type Owner, type Task, type TaskDraft } from "../task/task";
+import { nextDue } from "../task/due";
+import { createTask, transition, type TaskEvent } from "../task/transition";
 import { announce } from "./announce";
 import { restartPause } from "./back-off";
 import { sortAnswers } from "./check-answer";
-import type { Limits } from "./limits";
+import { HandOver } from "./hand-over";
+import type { HostParts } from "./host-parts";
+import { mayTouch } from "./may-touch";
 import { mirrorOf } from "./mirror";
 import { Outbox } from "./outbox";
 import { PollBucket } from "./poll-bucket";
 import { Runner } from "./runner";
 import { toSnapshot, withoutBody } from "./snapshot";
 import type { Examined, Mirror } from "./task-index";
-import type { TaskShelf } from "./task-shelf";
 import type { Command, OpenQuestion, Polled, ReadOptions, TaskFeedMessage, TaskSnapshot, Told } from "./task-store";
+import { lean, overdue, planWork, type WorkAct, type Worked } from "./work";
 
 /** While a run is in memory the alarm looks after it this often; one that died with its process is found by then. */
 export const LEASE_MS = 30_000;
-
-export type HostParts = {
-  readonly shelf: TaskShelf;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly registry: Registry;
-  readonly limits: Limits;
-  readonly fetch: TaskContext["fetch"];
-  /** Tells the owner's index; rejects when it cannot be reached. */
-  readonly mirror: (task: Task, mirror: Mirror) => Promise<{ readonly watched: boolean }>;
-  readonly touch: (task: Task) => Promise<{ readonly watched: boolean }>;
-  /** Sends to whoever watches the task; after the last message the feeds are closed. */
-  readonly announce: (message: TaskFeedMessage, last: boolean) => void;
-  /** The open questions changed; `fresh` are the new ones. */
-  readonly deliver: (open: readonly OpenQuestion[], fresh: readonly OpenQuestion[]) => void;
-  /** A task that belongs to a session asks something. */
-  readonly asking: (task: Task) => Promise<unknown>;
-  /** Keeps the process up for the work of a run. */
-  readonly keepAlive: (work: Promise<unknown>) => void;
-  readonly log: (level: LogLevel, message: string, data: JsonObject) => void;
-};
 
 /**
  * One task where it lives: it saves, announces and runs, and decides nothing; what may happen is `transition`'s.
@@ -49,6 +27,7 @@ export class TaskHost {
   readonly #parts: HostParts;
   readonly #outbox: Outbox;
   readonly #runner: Runner;
+  readonly #handOver: HandOver;
   readonly #polls: PollBucket;
   /** undefined: not looked yet. */
   #task: Task | null | undefined;
@@ -65,14 +44,12 @@ export class TaskHost {
       send: () => this.#sendMirror(),
       retry: () => this.#arm(),
     });
+    this.#handOver = new HandOver({ ...parts, tell: (act) => void (this.#task && this.#apply(this.#task, act)) });
     this.#runner = new Runner({
       ...parts,
       task: () => this.#task as Task,
       dispatch: (event) => this.#dispatch(event),
-      ended: async () => {
-        await this.#outbox.flush();
-        this.#arm();
-      },
+      ended: () => this.#flush(),
     });
   }
 
@@ -119,11 +96,24 @@ export class TaskHost {
             at,
             ...sortAnswers(task, command.answers, this.#parts.limits.resultLimitBytes),
           });
-    if (changed) {
-      await this.#outbox.flush();
-      this.#arm();
-    }
+    if (changed) await this.#flush();
     return { task: toSnapshot(this.#task ?? task), changed };
+  }
+
+  /** What a run elsewhere reports under its lease; null when there is no such task. */
+  async work(act: WorkAct): Promise<Worked | null> {
+    const task = this.#load();
+    if (!task || isExpired(task, this.#parts.clock(), this.#parts.limits.retentionMs)) return null;
+    const { changed, worked } = this.#apply(task, act);
+    if (changed) await this.#flush();
+    return worked;
+  }
+
+  /** Whether that changed it, and the answer: as it stands then, before anything else can happen to it. */
+  #apply(task: Task, act: WorkAct): { readonly changed: boolean; readonly worked: Worked } {
+    const { events, answer } = planWork(task, act, this.#judging());
+    const changed = events.map((event) => this.#dispatch(event)).includes(true);
+    return { changed, worked: lean(act, answer(this.#task ?? task)) };
   }
 
   /** What a new watcher gets before the live messages; null when there is nothing it may see. */
@@ -153,6 +143,7 @@ export class TaskHost {
     if (isFresh) this.#outbox.owe();
     try {
       this.#proceed(task);
+      await this.#handOver.flush(this.#task ?? task);
       await this.#outbox.flush();
     } finally {
       this.#arm();
@@ -196,7 +187,11 @@ export class TaskHost {
   }
 
   #leaseIsDead(task: Task): boolean {
-    return this.#runner.until() === null && task.stage.phase === "working" && task.stage.activity.kind === "running";
+    return this.#runner.until() === null && isRunningHere(task);
+  }
+
+  #judging() {
+    return { limits: this.#parts.limits, now: this.#parts.clock(), random: this.#parts.random };
   }
 
   #proceed(task: Task): void {
@@ -211,8 +206,8 @@ export class TaskHost {
       const { maxRestarts, minTtlMs } = limits;
       this.#dispatch({ type: "restarted", at: now, retryAt: now + restartPause(task.restarts), maxRestarts, minTtlMs });
     }
-    if (task.stage.phase === "input_required") this.#dispatch({ type: "questions_lapsed", at: now });
-    this.#dispatch({ type: "started", at: now });
+    for (const event of overdue(task, this.#judging())) this.#dispatch(event);
+    if (task.runs.in === "object") this.#dispatch({ type: "started", at: now });
     if (this.#runner.until() !== null) this.#watchAt = now + LEASE_MS;
   }
 
@@ -222,8 +217,9 @@ export class TaskHost {
     if (!before) return false;
     const { task, effects } = transition(before, event);
     if (task === before) return false;
-    const entry = effects.find((effect) => effect.type === "log")?.entry as LogEntry;
-    const touched = event.type === "progressed" || event.type === "stepped";
+    // What nobody sees has no entry.
+    const entry = effects.find((effect) => effect.type === "log")?.entry ?? null;
+    const touched = entry === null || event.type === "progressed" || event.type === "stepped";
     if (!touched) this.#outbox.owe();
     const starts = event.type === "started";
     if (starts) this.#watchAt = this.#parts.clock() + LEASE_MS;
@@ -232,7 +228,8 @@ export class TaskHost {
     // Only now: a commit that fails must not leave memory ahead of what is stored.
     this.#task = task;
     this.#alarm = alarm;
-    announce(this.#parts, before, task, entry);
+    if (entry) announce(this.#parts, before, task, entry);
+    this.#handOver.settled(before, task);
     if (event.type === "progressed") this.#outbox.touch(() => this.#parts.touch(task), this.#parts.keepAlive);
     for (const effect of effects) {
       if (effect.type === "abort") this.#runner.stop();
@@ -260,13 +257,14 @@ export class TaskHost {
   /** One alarm, multiplexed: the record's next due time, the run's watchdog, what the index is owed. */
   #nextAlarm(task: Task, held = this.#runner.until() !== null): number | null {
     const now = this.#parts.clock();
-    const running = task.stage.phase === "working" && task.stage.activity.kind === "running";
     const watch = held ? this.#watchAt : now;
     // Should this process die before it tells the index, the next one will: an alarm set for soon already will do.
     const soon =
       this.#alarm != null && this.#alarm > now && this.#alarm <= now + LEASE_MS ? this.#alarm : now + LEASE_MS;
     const owed = this.#outbox.owes() ? (this.#outbox.retryAt() ?? soon) : null;
-    const times = [nextDue(task), running ? watch : null, owed].filter((at) => at !== null);
+    const due = nextDue(task);
+    const own = due === null ? null : Math.max(due, this.#handOver.notBefore(task));
+    const times = [own, isRunningHere(task) ? watch : null, owed].filter((at) => at !== null);
     return times.length === 0 ? null : Math.min(...times);
   }
 
@@ -282,6 +280,11 @@ export class TaskHost {
     this.#alarm = at;
   }
 
+  async #flush(): Promise<void> {
+    await this.#outbox.flush();
+    this.#arm();
+  }
+
   async #sendMirror(): Promise<{ readonly watched: boolean }> {
     const task = this.#task;
     return task ? this.#parts.mirror(task, this.#mirrorOf(task)) : { watched: false };
@@ -293,6 +296,5 @@ export class TaskHost {
   }
 }
 
-/** Strictly, only the very owner. Leniently also where the task or the caller has no identity at all. */
-const mayTouch = (owner: Owner, caller: Owner, scoping: Limits["scoping"]): boolean =>
-  owner === caller || (scoping === "lenient" && (owner === null || caller === null));
+const isRunningHere = ({ runs, stage }: Task): boolean =>
+  runs.in === "object" && stage.phase === "working" && stage.activity.kind === "running";

@@ -13,6 +13,16 @@ export type Reservation = {
   readonly maxStored: number;
   readonly maxLive: number;
   readonly maxPerMinute: number;
+  /** Of a record: what its row begins with beside a task's. */
+  readonly record?: RecordStart;
+};
+
+export type RecordStart = {
+  /** Fresh: tells this life of the id from one before and one after. */
+  readonly mark: string;
+  /** As JSON; null where all rows of the index are one owner's. */
+  readonly owner: string | null;
+  readonly status: string;
 };
 
 export type Reserved =
@@ -39,13 +49,25 @@ export type Mirror = {
   readonly due: number | null;
   /** When the task stops being readable; an idempotency key is free again from then on. */
   readonly expiresAt: number | null;
+  /** Of a record: what its row has beside a task's. Applied only to the row of the same mark. */
+  readonly record?: RecordFacts;
+};
+
+export type RecordFacts = {
+  readonly mark: string;
+  readonly createdAt: number;
+  readonly status: string;
+  /** When its status became final, if nothing but the retention rules how long it stays. */
+  readonly settledAt: number | null;
 };
 
 export type Examined =
-  /** Storage is gone (or never was): the row goes too. */
-  | { readonly id: string; readonly found: false }
+  /** Storage is gone (or never was): the row goes too, unless it has another mark by now. */
+  | { readonly id: string; readonly found: false; readonly mark?: string | null }
   /** `poked`: it was live and late, and has been set going again. */
   | { readonly id: string; readonly found: true; readonly mirror: Mirror; readonly poked: boolean };
+
+export type DueRow = { readonly id: string; readonly confirmed: boolean; readonly mark?: string | null };
 
 /** One owner's index (in one namespace): the cap, the list, the due times. Exact, because it is one object. */
 export interface TaskIndex {
@@ -59,7 +81,7 @@ export interface TaskIndex {
   /** What has expired at `now` is not listed. `reserved` are the rows of the page that no task has confirmed. */
   list(query: TaskListQuery, now: number): Promise<TaskListPage & { readonly reserved: readonly string[] }>;
   /** Rows due at `now`, earliest first: `confirmed` false is a reservation past its deadline. */
-  due(now: number, limit: number): Promise<readonly { readonly id: string; readonly confirmed: boolean }[]>;
+  due(now: number, limit: number): Promise<readonly DueRow[]>;
   /**
    * Takes in what examining the due rows found; says what really went and when this owner is due next. `unanswered` are
    * the ids that could not be examined: they are left alone for a while, so that they do not hold up the rest.

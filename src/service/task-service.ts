@@ -5,12 +5,14 @@ import type { ClientFacts, LogEntry, Phase, TaskDraft } from "../task/task";
 import type { RegisteredTool } from "../tool/registry";
 import type { Rank } from "./carrier";
 import { digestOf } from "./digest";
-import { jsonText } from "./ending";
+import { draftTask } from "./draft-task";
+import type { Drive } from "./drive";
 import { follow, type FollowMessage } from "./follow";
 import type { Limits } from "./limits";
 import { ownerOf, type Principal } from "./principal";
 import { SESSION_KEYS, type Sessions } from "./sessions";
 import type {
+  Command,
   Created,
   OpenQuestion,
   OwnerFeedMessage,
@@ -22,7 +24,6 @@ import type {
   TaskStore,
   Told,
 } from "./task-store";
-import { clampTtl } from "./ttl";
 
 /** The tasks of MCP and A2A share one namespace per owner, so that a task is the same over every door. */
 export const NAMESPACE = "tasks";
@@ -64,6 +65,8 @@ export type TaskServiceParts = {
   readonly store: TaskStore;
   /** Where anonymous callers' idempotency keys are kept; without it they have none. */
   readonly sessions?: Pick<Sessions, "claim">;
+  /** For a store that only keeps: sets going what was stored or told. */
+  readonly drive?: Pick<Drive, "wake"> | undefined;
   readonly limits: Limits;
   readonly clock: Clock;
 };
@@ -78,36 +81,14 @@ export class TaskService {
 
   /** Durable when it resolves. Throws `conflict`, `limit_reached`, `too_large`, `overloaded`. */
   async start(request: StartRequest): Promise<{ readonly task: TaskSnapshot; readonly existing: boolean }> {
-    const { tool } = request.tool;
-    const { limits, clock, store } = this.#parts;
-    const owner = ownerOf(request.principal);
-    const wanted = request.ttlMs !== undefined ? request.ttlMs : tool.ttlMs !== undefined ? tool.ttlMs : limits.ttlMs;
-    const args = jsonText(request.arguments, limits.resultLimitBytes, "The arguments");
-    const draft: TaskDraft = {
-      id: store.mint(),
-      namespace: NAMESPACE,
-      owner,
-      origin: request.origin,
-      tool: tool.name,
-      toolVersion: tool.version ?? null,
-      arguments: args,
-      prepared:
-        request.prepared === undefined
-          ? null
-          : // Both travel to the object in one message.
-            jsonText(request.prepared, limits.resultLimitBytes - args.length, "What prepare returned"),
-      client: request.client,
-      contextId: request.contextId ?? null,
-      extras: null,
-      createdAt: clock(),
-      ttlMs: clampTtl(wanted, limits),
-      pollIntervalMs: tool.pollIntervalMs ?? limits.pollIntervalMs,
-    };
+    const draft = draftTask(request, { id: this.#parts.store.mint(), namespace: NAMESPACE }, this.#parts);
     await this.admit(request.principal);
     const created = await this.#create(draft, request.idempotencyKey);
     switch (created.kind) {
       case "created":
       case "existing":
+        // The wake of the call that made it may have been lost together with its answer.
+        if (created.task.stage.phase !== "settled") await this.#parts.drive?.wake(created.task);
         return { task: created.task, existing: created.kind === "existing" };
       case "rate":
         throw tooMany(created.value, created.retryAfterMs);
@@ -150,12 +131,12 @@ export class TaskService {
 
   /** Unknown, answered and retired keys are ignored; a malformed answer retires its key and asks again. Throws `not_found`. */
   async answer(principal: Principal, id: string, answers: Readonly<Record<string, JsonText>>): Promise<TaskSnapshot> {
-    return found(await this.#parts.store.tell(this.#ref(principal, id), { kind: "answer", answers })).task;
+    return (await this.#tell(principal, id, { kind: "answer", answers })).task;
   }
 
   /** Throws `not_found`; `changed` is false when it was settled already. */
   async cancel(principal: Principal, id: string): Promise<Told> {
-    return found(await this.#parts.store.tell(this.#ref(principal, id), { kind: "cancel" }));
+    return this.#tell(principal, id, { kind: "cancel" });
   }
 
   /** The caller's own, newest first. Anonymous callers have no list. */
@@ -261,6 +242,12 @@ export class TaskService {
     if (principal.kind !== "anonymous") return;
     const retryAfterMs = await this.#parts.store.admit(principal.address ?? "");
     if (retryAfterMs !== null) throw tooMany(this.#parts.limits.createsPerMinute, retryAfterMs);
+  }
+
+  async #tell(principal: Principal, id: string, command: Command): Promise<Told> {
+    const told = found(await this.#parts.store.tell(this.#ref(principal, id), command));
+    if (told.changed) await this.#parts.drive?.wake(told.task);
+    return told;
   }
 
   async #read(principal: Principal, id: string, options?: ReadOptions): Promise<TaskSnapshot | null> {

@@ -1,6 +1,18 @@
 import type { Rank } from "./carrier";
 import type { JsonText } from "../task/json";
-import type { ClientFacts, InputRequest, LogEntry, Outcome, Owner, Progress, Stage, TaskDraft } from "../task/task";
+import type {
+  ClientFacts,
+  InputRequest,
+  Lease,
+  LogEntry,
+  Outcome,
+  Owner,
+  Progress,
+  RunsIn,
+  Stage,
+  TaskDraft,
+} from "../task/task";
+import type { Worked, WorkAct } from "./work";
 
 /** Names one task as one caller may see it. The store answers null for an id that is missing, foreign or expired. */
 export type TaskRef = { readonly id: string; readonly owner: Owner };
@@ -15,6 +27,7 @@ export type TaskSnapshot = {
   readonly owner: Owner;
   readonly origin: string;
   readonly tool: string;
+  readonly runs: RunsIn;
   readonly contextId: string | null;
   readonly client: ClientFacts;
   readonly createdAt: number;
@@ -28,6 +41,8 @@ export type TaskSnapshot = {
   readonly openQuestions: readonly OpenQuestion[];
   readonly attempts: number;
   readonly restarts: number;
+  readonly offeredAt: number | null;
+  readonly lease: Lease | null;
   readonly version: number;
   readonly stage: Stage;
 };
@@ -146,6 +161,11 @@ export interface TaskStore {
   /** Applied and durable when it resolves; a late or duplicate command changes nothing. */
   tell(ref: TaskRef, command: Command): Promise<Told | null>;
   /**
+   * What a run that goes on elsewhere reports, under its lease, which is all the right it needs: the task's queue gave it.
+   * Durable when it resolves; null when there is no such task.
+   */
+  work(id: string, act: WorkAct): Promise<Worked | null>;
+  /**
    * The task's feed from after the given seq; null when there is no such task. Ends when `signal` aborts. `deliver`
    * offers to carry its questions: the higher is preferred.
    */
@@ -155,4 +175,10 @@ export interface TaskStore {
   list(query: TaskListQuery): Promise<TaskListPage>;
   /** Collects what has expired within `budget` object calls, and resumes where the last run stopped. */
   sweep(budget: number): Promise<SweepReport>;
+}
+
+/** A store that only keeps: the deployment runs its tasks for it, and the cron asks it which. */
+export interface PassiveTaskStore extends TaskStore {
+  /** Tasks whose next due time has passed, a lapsed lease among them: earliest first. */
+  due(now: number, limit: number): Promise<readonly string[]>;
 }

@@ -72,6 +72,33 @@ export type ClientFacts = {
   readonly bridged?: true;
 };
 
+/** Where a task's tool runs. */
+export type RunsIn =
+  /** In the process that holds the task. */
+  | { readonly in: "object" }
+  /** In a Workflow of its own, which the platform's engine keeps going. */
+  | { readonly in: "workflow" }
+  /** At a worker that claims it from this queue. */
+  | {
+      readonly in: "queue";
+      readonly queue: string;
+      /** Failed attempts, a lapsed lease among them, before the task fails; null for the deployment's setting. */
+      readonly maxAttempts: number | null;
+      /** The tool's output schema: what a worker returns is held against it. */
+      readonly output: JsonText | null;
+    };
+
+/** A worker's right to report on a task, until it lapses. Its id fences: whoever comes with another changes nothing. */
+export type Lease = {
+  readonly id: string;
+  /** Unix ms. */
+  readonly until: number;
+  /** Who holds it, as it called itself: for people. */
+  readonly worker: string;
+  /** How long it was claimed for, ms: what a heartbeat renews it by that says nothing else. */
+  readonly ms?: number;
+};
+
 /** The facts a task is created with. Times are Unix ms, durations ms. */
 export type TaskDraft = {
   readonly id: string;
@@ -81,6 +108,7 @@ export type TaskDraft = {
   readonly origin: string;
   readonly tool: string;
   readonly toolVersion: string | null;
+  readonly runs: RunsIn;
   readonly arguments: JsonText;
   /** What the tool's `prepare` returned, for its `run`. */
   readonly prepared: JsonText | null;
@@ -110,6 +138,10 @@ export type Task = TaskDraft & {
   readonly attempts: number;
   /** Runs that a restart of the platform cut off. */
   readonly restarts: number;
+  /** When it was last handed to its queue or its Workflow, Unix ms; null: it still has to be. */
+  readonly offeredAt: number | null;
+  /** Held by whoever runs it elsewhere; of a settled task, by whoever settled it. */
+  readonly lease: Lease | null;
   /** One more for each accepted event; also the `seq` of the newest log entry. */
   readonly version: number;
   readonly stage: Stage;
@@ -129,6 +161,10 @@ export type LogEntry = {
 
 export type TaskEventName =
   | "created"
+  | "offered"
+  | "claimed"
+  | "released"
+  | "lease_lapsed"
   | "started"
   | "restarted"
   | "progressed"

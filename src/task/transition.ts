@@ -1,72 +1,9 @@
-import type { JsonText } from "./json";
-import { answered, ask, lapse, type AskedQuestion } from "./questions";
-import {
-  outstanding,
-  type LogEntry,
-  type Outcome,
-  type Progress,
-  type Task,
-  type TaskDraft,
-  type TaskEventName,
-} from "./task";
+import { mayStart } from "./due";
+import type { Failure, Slept, TaskEvent } from "./event";
+import { answered, ask, lapse } from "./questions";
+import type { LogEntry, Outcome, Progress, Task, TaskDraft, TaskEventName } from "./task";
 
-/** The n-th sleep of a run (from 0), and when it ends. */
-export type Slept = { readonly ordinal: number; readonly until: number };
-
-/** Things that happened. Time, ids and randomness are arguments; `at` is Unix ms. */
-export type TaskEvent =
-  /** A run begins: the first one, or the next after a suspension or a pause. */
-  | { readonly type: "started"; readonly at: number }
-  /** The platform cut a run off. Past `maxRestarts` the task is given up. */
-  | {
-      readonly type: "restarted";
-      readonly at: number;
-      readonly retryAt: number;
-      readonly maxRestarts: number;
-      readonly minTtlMs: number;
-    }
-  | { readonly type: "progressed"; readonly at: number; readonly progress: Progress }
-  | { readonly type: "stepped"; readonly at: number; readonly key: string; readonly value: JsonText }
-  | {
-      readonly type: "asked";
-      readonly at: number;
-      readonly questions: readonly AskedQuestion[];
-      readonly sleeps: readonly Slept[];
-      readonly ttlMs: number | null;
-    }
-  | {
-      readonly type: "slept";
-      readonly at: number;
-      readonly sleeps: readonly Slept[];
-      readonly ttlMs: number | null;
-    }
-  | {
-      readonly type: "answered";
-      readonly at: number;
-      readonly answers: Readonly<Record<string, JsonText>>;
-      /** Wire keys whose answer was unusable, and why. */
-      readonly refused: Readonly<Record<string, string>>;
-    }
-  /** Open questions whose deadline passed are answered with `{ "action": "cancel" }`. */
-  | { readonly type: "questions_lapsed"; readonly at: number }
-  /** `retryAt` null: it was the last attempt, and `giveUp` is the outcome. */
-  | {
-      readonly type: "attempt_failed";
-      readonly at: number;
-      readonly retryAt: number | null;
-      readonly statusMessage: string;
-      readonly giveUp: Outcome;
-      readonly minTtlMs: number;
-    }
-  | {
-      readonly type: "settled";
-      readonly at: number;
-      readonly outcome: Outcome;
-      readonly statusMessage: string | null;
-      readonly minTtlMs: number;
-    }
-  | { readonly type: "cancelled"; readonly at: number; readonly minTtlMs: number }
-  | { readonly type: "expired"; readonly at: number };
+export type { Slept, TaskEvent } from "./event";
 
 export type Effect =
   /** Begin a run of the tool. */
@@ -91,6 +28,8 @@ export function createTask(draft: TaskDraft): { readonly task: Task; readonly en
     steps: new Map(),
     attempts: 0,
     restarts: 0,
+    offeredAt: null,
+    lease: null,
     version: 1,
     stage: { phase: "submitted" },
   };
@@ -107,16 +46,44 @@ export function transition(task: Task, event: TaskEvent): Transition {
   const running = task.stage.phase === "working" && task.stage.activity.kind === "running";
   switch (event.type) {
     case "started":
-      return mayStart(task, event.at)
-        ? accept(task, event.type, at, { startedAt: task.startedAt ?? at, stage: working("running") }, [
-            { type: "start" },
-          ])
-        : unchanged(task);
+      if (!mayStart(task, event.at)) return unchanged(task);
+      return accept(
+        task,
+        event.type,
+        at,
+        {
+          startedAt: task.startedAt ?? at,
+          stage: working("running"),
+          ...(event.lease ? { lease: event.lease, offeredAt: null } : {}),
+        },
+        event.lease ? [] : [{ type: "start" }],
+      );
+    case "offered":
+      if (task.runs.in === "object" || !mayStart(task, event.at)) return unchanged(task);
+      if (task.offeredAt === null) return accept(task, event.type, at, { offeredAt: at });
+      return event.at > task.offeredAt ? unseen({ ...task, offeredAt: event.at }) : unchanged(task);
+    case "claimed":
+      if (!mayStart(task, event.at)) return unchanged(task);
+      return accept(task, event.type, at, {
+        startedAt: task.startedAt ?? at,
+        stage: working("running"),
+        lease: event.lease,
+        offeredAt: null,
+      });
+    case "renewed":
+      if (!task.lease || event.until <= task.lease.until) return unchanged(task);
+      return unseen({ ...task, lease: { ...task.lease, until: event.until } });
+    case "released":
+      if (!task.lease) return unchanged(task);
+      return accept(task, event.type, at, { lease: null, ...(running ? { stage: working("due") } : {}) });
+    case "lease_lapsed":
+      if (!task.lease) return unchanged(task);
+      return running ? failAttempt(task, event, at) : accept(task, event.type, at, { lease: null });
     case "restarted": {
       if (!running) return unchanged(task);
       const restarts = task.restarts + 1;
       if (restarts <= event.maxRestarts)
-        return accept(task, event.type, at, { restarts, stage: pausing(at, event.retryAt) });
+        return accept(task, event.type, at, { restarts, stage: pausing(at, event.retryAt), lease: null });
       const message = `The task was given up after restarts of the platform had interrupted it ${restarts} times.`;
       return settle({ ...task, restarts }, event.type, at, failure(message), message, event.minTtlMs);
     }
@@ -130,35 +97,35 @@ export function transition(task: Task, event: TaskEvent): Transition {
       if (!running) return unchanged(task);
       const { questions, keys } = ask(task.questions, event.questions, at);
       const sleeps = event.sleeps.reduce(withSleep, task.sleeps);
-      return accept(task, event.type, at, { questions, sleeps, ttlMs: event.ttlMs, ...awaiting(questions) }, [], keys);
+      const rest = suspended(task);
+      return accept(
+        task,
+        event.type,
+        at,
+        { questions, sleeps, ttlMs: event.ttlMs, ...rest, ...awaiting({ ...task, ...rest }, questions, at) },
+        [],
+        keys,
+      );
     }
     case "slept": {
       if (!running || event.sleeps.length === 0) return unchanged(task);
       const sleeps = event.sleeps.reduce(withSleep, task.sleeps);
       const until = Math.min(...event.sleeps.map(({ ordinal }) => sleeps[ordinal] as number));
       const stage = { phase: "working", activity: { kind: "sleeping", until } } as const;
-      return accept(task, event.type, at, { sleeps, ttlMs: event.ttlMs, stage });
+      return accept(task, event.type, at, { sleeps, ttlMs: event.ttlMs, stage, ...suspended(task) });
     }
-    case "answered": {
-      const { questions, keys } = answered(task.questions, event.answers, event.refused, at);
-      return keys.length === 0
-        ? unchanged(task)
-        : accept(task, event.type, at, { questions, ...awaiting(questions) }, [], keys);
-    }
+    case "answered":
     case "questions_lapsed": {
-      const { questions, keys } = lapse(task.questions, at);
+      const { questions, keys } =
+        event.type === "answered"
+          ? answered(task.questions, event.answers, event.refused, at)
+          : lapse(task.questions, at);
       return keys.length === 0
         ? unchanged(task)
-        : accept(task, event.type, at, { questions, ...awaiting(questions) }, [], keys);
+        : accept(task, event.type, at, { questions, ...awaiting(task, questions, at) }, [], keys);
     }
-    case "attempt_failed": {
-      if (!running) return unchanged(task);
-      const failed = { ...task, attempts: task.attempts + 1 };
-      if (event.retryAt === null)
-        return settle(failed, event.type, at, event.giveUp, event.statusMessage, event.minTtlMs);
-      const stage = { phase: "working", activity: { kind: "backing_off", until: event.retryAt } } as const;
-      return accept(task, event.type, at, { attempts: failed.attempts, statusMessage: event.statusMessage, stage });
-    }
+    case "attempt_failed":
+      return running || task.lease ? failAttempt(task, event, at) : unchanged(task);
     case "settled":
       return settle(task, event.type, at, event.outcome, event.statusMessage, event.minTtlMs);
     case "cancelled":
@@ -170,27 +137,15 @@ export function transition(task: Task, event: TaskEvent): Transition {
 
 const unchanged = (task: Task): Transition => ({ task, effects: [] });
 
+/** Kept, but no new version of the task: no view of it shows the change. */
+const unseen = unchanged;
+
 const working = (kind: "running" | "due") => ({ phase: "working", activity: { kind } }) as const;
 
 const pausing = (at: number, until: number) =>
   until <= at ? working("due") : ({ phase: "working", activity: { kind: "backing_off", until } } as const);
 
 const failure = (message: string): Outcome => ({ kind: "error", error: { code: -32603, message } });
-
-function mayStart(task: Task, at: number): boolean {
-  if (task.stage.phase === "submitted") return true;
-  if (task.stage.phase !== "working") return false;
-  const { activity } = task.stage;
-  switch (activity.kind) {
-    case "running":
-      return false;
-    case "due":
-      return true;
-    case "sleeping":
-    case "backing_off":
-      return at >= activity.until;
-  }
-}
 
 type Change = Partial<Omit<Task, keyof TaskDraft | "version" | "updatedAt" | "statusAt">> &
   Partial<Pick<Task, "ttlMs">>;
@@ -226,10 +181,29 @@ function settle(
   ]);
 }
 
+function failAttempt(
+  task: Task,
+  { type, retryAt, statusMessage, giveUp, minTtlMs }: Failure & { readonly type: TaskEventName },
+  at: number,
+): Transition {
+  const attempts = task.attempts + 1;
+  if (retryAt === null) return settle({ ...task, attempts }, type, at, giveUp, statusMessage, minTtlMs);
+  const failed = { attempts, lease: null, offeredAt: null };
+  // With questions open it waits for their answers first, which takes longer than any pause.
+  if (task.stage.phase === "input_required") return accept(task, type, at, failed);
+  const stage = { phase: "working", activity: { kind: "backing_off", until: retryAt } } as const;
+  return accept(task, type, at, { ...failed, statusMessage, stage });
+}
+
+/** A run of our own ends where it suspends, and its lease with it; a worker elsewhere stays at its task. */
+const suspended = ({ runs }: Task): Pick<Task, "lease"> | null => (runs.in === "queue" ? null : { lease: null });
+
 /** Open questions left: waiting for them; none: the tool may run again. */
-function awaiting(questions: Task["questions"]): Pick<Task, "stage" | "statusMessage"> {
+function awaiting({ lease }: Task, questions: Task["questions"], at: number): Change {
   const open = questions.find((question) => question.state.kind === "open");
-  if (!open) return { stage: working("due"), statusMessage: null };
+  // A worker that kept its lease goes on by itself; nobody else is to begin a run.
+  if (!open && lease && lease.until > at) return { stage: working("running"), statusMessage: null };
+  if (!open) return { stage: working("due"), statusMessage: null, lease: null };
   const message = open.request.params["message"];
   return {
     stage: { phase: "input_required" },
@@ -262,33 +236,4 @@ function entryOf(task: Task, event: TaskEventName, keys?: readonly string[]): Lo
     ...(event === "progressed" && task.progress ? { progress: task.progress } : {}),
     ...(keys ? { keys } : {}),
   };
-}
-
-/**
- * The next instant at which the record itself needs attention: its start, wake, deadline or expiry, whichever is first;
- * null for none. A running task needs none but its expiry: its run is watched by whoever holds it.
- */
-export function nextDue(task: Task): number | null {
-  const { stage } = task;
-  const expiry = task.ttlMs === null ? Infinity : task.createdAt + task.ttlMs;
-  const earliest = (at: number) => Math.min(at, expiry);
-  switch (stage.phase) {
-    case "submitted":
-      return earliest(task.updatedAt);
-    case "input_required":
-      return earliest(Math.min(...outstanding(task).map((question) => question.deadline)));
-    case "working":
-      switch (stage.activity.kind) {
-        case "due":
-          return earliest(task.updatedAt);
-        case "sleeping":
-        case "backing_off":
-          return earliest(stage.activity.until);
-        case "running":
-          return expiry === Infinity ? null : expiry;
-      }
-    // falls through is impossible: every activity returned
-    case "settled":
-      return null;
-  }
 }

@@ -7,6 +7,13 @@ export type TaskSupport = "required" | "optional" | "forbidden";
 
 export type ContentBlock = { readonly type: string; readonly [field: string]: unknown };
 
+/**
+ * Where a tool's tasks run. `object`: where the task is kept, which is quick and cheap; a run lasts 14 minutes at most.
+ * `workflow`: in a Workflow of its own, for long jobs of many steps; each step may take its time, and work of the
+ * processor in one step does not hold up the others.
+ */
+export type ToolRunner = "object" | "workflow";
+
 /** An MCP `CallToolResult`, as a tool may return it whole. */
 export type ToolResult = {
   readonly content: readonly ContentBlock[];
@@ -34,12 +41,18 @@ export type ToolDefinition<I extends InputSchema, O extends OutputSchema | undef
   readonly input: I;
   readonly output?: O;
   readonly task: TaskSupport;
+  /** Default `object`. A tool that runs as a Workflow is always a task. */
+  readonly runs?: ToolRunner;
   /** What it may ask; a client that did not declare it is refused before anything starts, unless its model may answer. */
   readonly asks?: readonly AskKind[];
   /** ms; null is unlimited. Default `TASK_TTL_MS`. */
   readonly ttlMs?: number | null;
   readonly pollIntervalMs?: number;
-  /** Longest run between suspensions, ms. At most 840000. Default `TASK_TIMEOUT_MS`. */
+  /**
+   * Longest run between suspensions, ms; at most 840000. In a Workflow, the longest step, at most a day; what lies
+   * between two steps has four minutes at most, since the platform lays a Workflow to rest in which no step is going on.
+   * Default `TASK_TIMEOUT_MS`.
+   */
   readonly timeoutMs?: number;
   readonly maxAttempts?: number;
   /**
@@ -61,6 +74,8 @@ export type ToolDefinition<I extends InputSchema, O extends OutputSchema | undef
 export type AnyTool = Omit<ToolDefinition<InputSchema, OutputSchema | undefined>, "output" | "prepare" | "run"> & {
   readonly output?: OutputSchema | undefined;
   prepare?(args: unknown, call: CallContext): unknown;
+  /** Its tasks wait in this queue for workers elsewhere, and `run` is never called. */
+  readonly queue?: string;
   run(args: unknown, task: TaskContext): unknown;
 };
 

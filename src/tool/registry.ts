@@ -33,7 +33,7 @@ export type Registry = {
 export function createRegistry(tools: readonly AnyTool[]): Registry {
   const byName = new Map<string, RegisteredTool>();
   for (const tool of tools) {
-    const registered = register(tool);
+    const registered = registerTool(tool);
     if (byName.has(tool.name)) {
       throw new TaskError("misconfigured", `Tool ${JSON.stringify(tool.name)}: another tool has the same \`name\`.`);
     }
@@ -49,15 +49,19 @@ export function mayContinue(tool: AnyTool, recordedVersion: string | null): bool
   return tool.compatible?.(recordedVersion) ?? false;
 }
 
-function register(tool: AnyTool): RegisteredTool {
+/** Checks and compiles one tool; a fault of its declaration is a `misconfigured` error that names it. */
+export function registerTool(tool: AnyTool): RegisteredTool {
   checkDeclaration(tool);
   const where = `Tool ${JSON.stringify(tool.name)}`;
-  const input = compile(tool.input, "input", where);
+  // By the names that whoever declared it knows.
+  const [inputField, outputField] =
+    tool.queue === undefined ? ["`input`", "`output`"] : ["`inputSchema`", "`outputSchema`"];
+  const input = compile(tool.input, "input", `${where}: ${inputField}`);
   if (input.schema["type"] !== "object") {
-    throw new TaskError("misconfigured", `${where}: the root of \`input\` must have \`type: "object"\`.`);
+    throw new TaskError("misconfigured", `${where}: the root of ${inputField} must have \`type: "object"\`.`);
   }
-  const headers = headerParams(input.schema, `${where}: \`input\``);
-  const output = tool.output === undefined ? undefined : compile(tool.output, "output", where);
+  const headers = headerParams(input.schema, `${where}: ${inputField}`);
+  const output = tool.output === undefined ? undefined : compile(tool.output, "output", `${where}: ${outputField}`);
   return {
     tool,
     inputSchema: input.schema,
@@ -69,6 +73,4 @@ function register(tool: AnyTool): RegisteredTool {
 }
 
 const compile = (schema: InputSchema | OutputSchema, side: "input" | "output", where: string): CompiledSchema =>
-  isZod(schema)
-    ? compileZod(schema, side, `${where}: \`${side}\``)
-    : compileJsonSchema(schema, `${where}: \`${side}\``);
+  isZod(schema) ? compileZod(schema, side, where) : compileJsonSchema(schema, where);

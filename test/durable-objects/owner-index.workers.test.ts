@@ -288,6 +288,18 @@ describe("the directory", () => {
     expect(await inDirectory()).toMatchObject([{ name: NAME, due: NOW + 6 * MINUTE }]);
   });
 
+  it("is told of what is due, though a row that could not be asked is due before that", async () => {
+    for (const id of ["a", "b"]) await reserve(id);
+    await index().mirror(mirror("a", 1, { due: NOW + 90 * MINUTE }));
+    await index().mirror(mirror("b", 1, { due: null }));
+    await index().swept([], NOW + 5 * MINUTE);
+    // Whoever says so here is no sweep: the directory hears nothing of it.
+    expect(await index().swept([], NOW + 5 * MINUTE, ["a"])).toMatchObject({ nextDue: NOW + 6 * MINUTE });
+    await runInDurableObject(directoryOf(NAME), (_, { storage }) => void storage.sql.exec("DELETE FROM owner"));
+    await index().mirror(mirror("b", 2, { due: NOW + 60 * MINUTE }));
+    expect(await inDirectory()).toMatchObject([{ name: NAME, due: NOW + 60 * MINUTE }]);
+  });
+
   it("cannot be made to forget an owner whose row is still on its way", async () => {
     const { waiting, release } = holdDirectory();
     const reserving = reserve("a");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { DirectoryEntry } from "../../durable-objects/rpc";
-import { sweep, type SweepParts } from "../../durable-objects/sweep";
+import { examineRows, sweep, type SweepParts } from "../../durable-objects/sweep";
 import type { Examined } from "../../src/service/task-index";
 
 const NOW = 1_000_000;
@@ -65,7 +65,7 @@ class World {
           };
         },
       }),
-      examine: async (id): Promise<Examined> => {
+      examine: async (_, id): Promise<Examined> => {
         this.#count(this.brokenTasks.has(id));
         return { id, found: false };
       },
@@ -175,5 +175,24 @@ describe("a sweep", () => {
     );
     expect(visited).toHaveLength(120);
     expect(report).toMatchObject({ owners: 120, finished: true });
+  });
+});
+
+describe("examining rows", () => {
+  it("says of what is gone which row that was, so that one made since with its id stays", async () => {
+    const rows = [
+      { id: "a", confirmed: true, mark: "first life" },
+      { id: "b", confirmed: true },
+      { id: "c", confirmed: true, mark: "m" },
+    ];
+    const answer = (id: string) =>
+      id === "c" ? Promise.reject(new Error("broken")) : Promise.resolve({ id, found: false as const });
+    expect(await examineRows(rows, answer)).toEqual({
+      examined: [
+        { id: "a", found: false, mark: "first life" },
+        { id: "b", found: false, mark: null },
+      ],
+      unanswered: ["c"],
+    });
   });
 });

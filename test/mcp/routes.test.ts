@@ -282,8 +282,8 @@ describe("the body", () => {
 
 describe("faults of ours", () => {
   it("give 500 without a word of the exception, which goes to the log", async () => {
-    const registry = { get: () => undefined, list: () => fail() };
-    const broken = await serve([], { deps: { registry } });
+    const tools = { list: () => fail() } as never;
+    const broken = await serve([], { deps: { tools } });
     const response = await broken.send("tools/list", {}, { id: "x" });
     expect(response.status).toBe(500);
     const text = await response.text();
@@ -314,7 +314,7 @@ describe("faults of ours", () => {
       yield 1;
       fail();
     };
-    const broken = await serve([echo], { deps: { toolListChanges } });
+    const broken = await serve([echo], { toolListChanges });
     const response = await broken.send("subscriptions/listen", { notifications: { toolsListChanged: true } });
     const messages: Wire[] = [];
     for await (const message of events(response)) messages.push(message);

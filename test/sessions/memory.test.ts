@@ -1,5 +1,6 @@
 import { MemorySessions } from "../../src/service/memory-sessions";
 import { MemoryTaskStore } from "../../src/service/memory-task-store";
+import { noQueues } from "../support/no-queues";
 import { registry } from "../stores/tools";
 import { limits, movableClock } from "../support/memory";
 import { describeSessions } from "./contract";
@@ -9,7 +10,7 @@ describeSessions("memory sessions", () => {
   const sessions = new MemorySessions(now);
   const fetch = () => Promise.reject(new Error("The tools of the store tests fetch nothing."));
   const asking: MemorySessions["asking"] = (session, task) => sessions.asking(session, task);
-  const store = new MemoryTaskStore({ registry, clock: now, limits, fetch, log: () => {}, asking });
+  const store = new MemoryTaskStore({ queues: noQueues, registry, clock: now, limits, fetch, log: () => {}, asking });
   return {
     sessions,
     store,

@@ -13,6 +13,7 @@ import { limits as defaults, movableClock } from "../support/memory";
 import { draft as blank } from "../support/task";
 import type { StoreParts } from "./stage";
 import { accept, registry } from "./tools";
+import { describeWork } from "./work-contract";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -765,6 +766,8 @@ export function describeTaskStore(
         expect((await rows()).map(({ id }) => id)).toEqual([kept.id]);
       });
     });
+
+    describeWork(makeStore);
   });
 
   async function setUp(over: Partial<Limits> = {}) {

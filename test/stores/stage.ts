@@ -1,9 +1,19 @@
+import type { Wiring } from "../../durable-objects/wiring";
 import type { Clock } from "../../src/clock";
 import type { Limits } from "../../src/service/limits";
+import type { TaskStore } from "../../src/service/task-store";
 import type { Registry } from "../../src/tool/registry";
 
 /** What a store is made of in the tests. */
-export type StoreParts = { readonly registry: Registry; readonly limits: Limits; readonly clock: Clock };
+export type StoreParts = {
+  readonly registry: Registry;
+  readonly limits: Limits;
+  readonly clock: Clock;
+  /** The store that runner objects work for, where it is not the objects' own. */
+  readonly store?: TaskStore;
+  /** Where the objects' log lines go; nowhere, if left out. */
+  readonly log?: Wiring["log"];
+};
 
 let now: StoreParts | null = null;
 

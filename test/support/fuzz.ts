@@ -104,7 +104,61 @@ const PATHS = [
   "/.well-known/oauth-protected-resource",
   "/.well-known/oauth-protected-resource/mcp",
   "/__proto__",
+  "/store",
+  "/store/v1",
+  "/store/v1/",
+  "/store/v1/openapi.json",
+  "/store/v1/__proto__",
+  "/store/v1//tools",
+  "/STORE/v1/tools",
+  "/store/v1/namespaces/default/records/",
+  "/store/v1/namespaces//records/x",
 ];
+/** Segments of a path as they are sent, and whole ones that are more than a segment. */
+const SEGMENTS = [
+  "",
+  ".",
+  "%2e",
+  "%2e%2e",
+  "..%2f..",
+  "%2F",
+  "%5C",
+  "%00",
+  "%0A",
+  "%25",
+  "%252F",
+  "%2",
+  "%",
+  "%zz",
+  "%ff",
+  "%c0%ae",
+  "%ed%a0%80",
+  "%F0%9F%98%80",
+  "é",
+  "a+b",
+  "a%20b",
+  ":id",
+  "*",
+  "__proto__",
+  "constructor",
+  "x".repeat(512),
+  "x".repeat(513),
+  "x".repeat(9_000),
+  "records/records",
+];
+/** The names that the store API reads in a query, and what may stand there. Waits stay short. */
+const QUERY: Readonly<Record<string, readonly string[]>> = {
+  owner: ["", "a", "%00", "%ff", "%ed%a0%80", "null", "[]", "x".repeat(1_025), "%F0%9F%98%80"],
+  unowned: ["true", "false", "", "1"],
+  any: ["true", "TRUE", "", "1"],
+  status: ["working", "completed", "done", "", "__proto__"],
+  limit: ["1", "0", "-1", "1e2", "100000", "9007199254740993", "0x1", " 1", "01", ""],
+  cursor: ["", "W10", "WzEsImEiXQ", "WzFlMzA4LCJhIl0", "e30", "%00", "WzEsIlx1ZDgwMCJd", "A".repeat(5_000)],
+  after: ["0", "1", "-1", "1e9", "99999999999999999999", "9007199254740991", "9999999999999999", "a", ""],
+  waitMs: ["0", "1", "20", "-1", "1e1", "30001", "99999999999999999999", ""],
+  space: ["null"],
+  __proto__: ["1"],
+};
 const TYPES = [
   "text/plain",
   "application/json; charset=utf-16",
@@ -131,6 +185,14 @@ const VALUES = [
   "a".repeat(9_000),
   "0.1",
   "\t",
+  "*",
+  '"1"',
+  'W/"1"',
+  '"0"',
+  '"1", "2"',
+  '""',
+  '"99999999999999999999"',
+  "text/event-stream",
 ];
 const NAMES = [
   "mcp-protocol-version",
@@ -146,6 +208,9 @@ const NAMES = [
   "mcp-param-region",
   "content-length",
   "traceparent",
+  "if-match",
+  "if-none-match",
+  "if-unmodified-since",
 ];
 
 const encoder = new TextEncoder();
@@ -160,11 +225,13 @@ export function mutated(draft: Draft, random: Random, known: readonly string[]):
   const onBytes: ((bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer>)[] = [];
   for (let n = 0; n < count; n += 1) {
     const what = random.next();
-    if (what < 0.5 && body !== null) body = changed(structuredClone(body), random, known);
+    if (what < 0.15 && path.startsWith("/store/")) path = changedPath(path, random, known);
+    else if (what < 0.5 && body !== null) body = changed(structuredClone(body), random, known);
     else if (what < 0.62 && body !== null) onText.push((text) => respelled(text, random));
     else if (what < 0.67 && body !== null) onBytes.push((bytes) => recoded(bytes, random));
     else if (what < 0.95) changeHeader(headers, random, known);
     else if (what < 0.975) method = random.of(METHODS);
+    else if (path.startsWith("/store/") && random.chance(0.7)) path = changedPath(path, random, known);
     else path = random.of(PATHS);
   }
   const withBody = body !== null && method !== "GET" && method !== "HEAD";
@@ -173,6 +240,34 @@ export function mutated(draft: Draft, random: Random, known: readonly string[]):
   const bytes = onBytes.reduce((before, change) => change(before), written);
   return { method, path, headers, body: withBody ? bytes : null };
 }
+
+/** One change of a path with parts that vary, or of its query. */
+function changedPath(path: string, random: Random, known: readonly string[]): string {
+  const [way = "", query = ""] = path.split("?");
+  if (random.chance(0.4)) {
+    const asked = query === "" ? [] : query.split("&");
+    const name = random.of(Object.keys(QUERY));
+    const value = random.chance(0.3) && name !== "waitMs" ? encoded(random.of(known)) : random.of(QUERY[name] ?? [""]);
+    const pair = random.chance(0.1)
+      ? name
+      : `${random.chance(0.1) ? `%${name.charCodeAt(0).toString(16)}${name.slice(1)}` : name}=${value}`;
+    const at = random.below(asked.length + 1);
+    asked.splice(at, random.below(2), pair);
+    return `${way}?${asked.join("&")}`;
+  }
+  const segments = way.split("/");
+  // Behind `/store/v1`.
+  const at = 3 + random.below(Math.max(1, segments.length - 3));
+  const what = random.below(8);
+  if (what === 0) segments.splice(at, 1);
+  else if (what === 1) segments.splice(at, 0, random.of(SEGMENTS));
+  else if (what < 4) segments[at] = random.of(SEGMENTS);
+  else if (what < 6) segments[at] = encoded(random.of(known));
+  else segments[at] = encoded(damaged(random.of(known), random));
+  return segments.join("/") + (query === "" ? "" : `?${query}`);
+}
+
+const encoded = (text: string): string => encodeURIComponent(text.toWellFormed());
 
 type Spot = { readonly parent: Any; readonly key: string | number };
 

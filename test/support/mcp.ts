@@ -4,9 +4,18 @@ import type { Config } from "../../src/env";
 import { createSealer } from "../../src/seal";
 import { MemorySessions } from "../../src/service/memory-sessions";
 import { MemoryTaskStore } from "../../src/service/memory-task-store";
+import { createCatalog } from "../../src/service/catalog";
+import { MemoryRecordStore } from "../../src/service/memory-record-store";
+import { MemoryRemoteTools } from "../../src/service/memory-remote-tools";
 import { TaskService } from "../../src/service/task-service";
+import type { TaskStore } from "../../src/service/task-store";
+import type { ToolListNews } from "../../src/service/tool-catalog";
+import type { WorkQueues } from "../../src/service/work-queue";
+import { WorkService } from "../../src/service/work-service";
+import { storeService } from "../../src/store-api/store-service";
 import type { AnyTool } from "../../src/tool/define-tool";
 import { createRegistry } from "../../src/tool/registry";
+import { queueWorker, type Job } from "./queue-worker";
 
 export const REVISION = "2026-07-28";
 export const TASKS = "io.modelcontextprotocol/tasks";
@@ -49,12 +58,20 @@ const baseConfig: Config = {
   tokens: null,
   oauth: null,
   sealingKey: null,
+  namespaces: [],
+  remoteTools: [],
 };
 
 export type Served = {
   readonly app: Hono;
   readonly tasks: TaskService;
   readonly log: object[];
+  /** What is declared over the API. */
+  readonly remoteTools: MemoryRemoteTools;
+  readonly store: TaskStore;
+  readonly queues: WorkQueues;
+  /** A worker has the task of the queue whose turn it is, now or later. */
+  take(queue: string): Promise<Job>;
   /** Moves the clock of the server. */
   advance(ms: number): void;
   /** What the cron does: collects what has expired. */
@@ -85,6 +102,10 @@ export async function serve(
     limits?: Partial<Config["limits"]>;
     owners?: readonly string[];
     deps?: Partial<AppDeps>;
+    /** In place of the changes of what is declared. */
+    toolListChanges?: (signal: AbortSignal) => AsyncIterable<unknown>;
+    /** What the service is given for its store. */
+    storeFor?: (store: TaskStore) => TaskStore;
   } = {},
 ): Promise<Served> {
   let shift = 0;
@@ -96,13 +117,22 @@ export async function serve(
   const registry = createRegistry(tools);
   const sessions = new MemorySessions(clock);
   const asking: MemorySessions["asking"] = (session, task) => sessions.asking(session, task);
-  const store = new MemoryTaskStore({ registry, limits, clock, fetch, log: () => {}, asking });
-  const tasks = new TaskService({ store, sessions, limits, clock });
+  const { store, ...worker } = queueWorker(
+    (queues) => new MemoryTaskStore({ queues, registry, limits, clock, fetch, log: () => {}, asking }),
+    clock,
+  );
+  const tasks = new TaskService({ store: over.storeFor?.(store) ?? store, sessions, limits, clock });
+  const remoteTools = new MemoryRemoteTools();
+  const catalog = createCatalog({ registry, configured: config.remoteTools, declared: remoteTools });
+  const { toolListChanges } = over;
   const sealer = createSealer(async () => "a secret for tests, thirty-two bytes", clock);
   const app = createApp({
     config,
-    registry,
+    tools: toolListChanges ? { ...catalog, changes: (signal) => asNews(toolListChanges(signal)) } : catalog,
     tasks,
+    records: storeService({ records: new MemoryRecordStore({ limits, clock }), namespaces: config.namespaces, limits }),
+    work: new WorkService({ store, queues: worker.queues, limits, clock }),
+    remoteTools,
     sessions,
     sealer,
     clock,
@@ -126,12 +156,20 @@ export async function serve(
     app,
     tasks,
     log,
+    remoteTools,
+    store,
+    ...worker,
     advance: (ms) => void (shift += ms),
     sweep: () => store.sweep(1_000),
     send,
     call,
     tool: (name, args = {}, options) => call("tools/call", { name, arguments: args }, options),
   };
+}
+
+async function* asNews(changes: AsyncIterable<unknown>): AsyncGenerator<ToolListNews> {
+  yield "ready";
+  for await (const _ of changes) yield "changed";
 }
 
 export const envelope = (capabilities: object) => ({

@@ -1,5 +1,6 @@
 import type { Limits } from "../../src/service/limits";
 import { MemoryTaskStore } from "../../src/service/memory-task-store";
+import { noQueues } from "./no-queues";
 import type { Principal } from "../../src/service/principal";
 import { TaskService } from "../../src/service/task-service";
 import type { TaskSnapshot } from "../../src/service/task-store";
@@ -53,6 +54,7 @@ export function memoryService(tools: readonly AnyTool[], over: Partial<Limits> =
   const ruled = { ...limits, ...over };
   const lines: { level: string; message: string; data: object }[] = [];
   const store = new MemoryTaskStore({
+    queues: noQueues,
     registry,
     limits: ruled,
     clock: clock.now,

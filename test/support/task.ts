@@ -8,6 +8,7 @@ export const draft = (over: Partial<TaskDraft> = {}): TaskDraft => ({
   origin: "test",
   tool: "tool",
   toolVersion: null,
+  runs: { in: "object" },
   arguments: "{}",
   prepared: null,
   client: { revision: "test", capabilities: { elicitation: {}, sampling: {}, roots: {} }, principal: null },

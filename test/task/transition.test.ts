@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { expiresAt, outstanding, type LogEntry, type Task } from "../../src/task/task";
-import { createTask, nextDue, transition, type TaskEvent } from "../../src/task/transition";
+import { nextDue } from "../../src/task/due";
+import { createTask, transition, type TaskEvent } from "../../src/task/transition";
 import { draft } from "../support/task";
 
 const result = { kind: "result", result: '{"content":[]}', isError: false } as const;
@@ -243,6 +244,11 @@ const places: Record<Place, () => Task> = {
 
 const late = 10_000;
 const sample: Record<TaskEvent["type"], TaskEvent> = {
+  offered: { type: "offered", at: late },
+  claimed: { type: "claimed", at: late, lease: { id: "l", until: 20_000, worker: "w" } },
+  renewed: { type: "renewed", at: late, until: 30_000 },
+  released: { type: "released", at: late },
+  lease_lapsed: { type: "lease_lapsed", at: late, retryAt: 20_000, statusMessage: "No.", giveUp, minTtlMs: 0 },
   started: { type: "started", at: late },
   restarted: { type: "restarted", at: late, retryAt: 0, maxRestarts: 9, minTtlMs: 0 },
   progressed: { type: "progressed", at: late, progress: { message: "half" } },
@@ -266,6 +272,7 @@ const sample: Record<TaskEvent["type"], TaskEvent> = {
 /** Where each event leads from each place; what is not named here is a non-event. */
 const leadsTo: Partial<Record<TaskEvent["type"], Partial<Record<Place, string>>>> = {
   started: { submitted: "running", due: "running", sleeping: "running", backing_off: "running" },
+  claimed: { submitted: "running", due: "running", sleeping: "running", backing_off: "running" },
   restarted: { running: "due" },
   progressed: { running: "running" },
   stepped: { running: "running" },

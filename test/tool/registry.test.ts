@@ -43,6 +43,13 @@ describe("createRegistry", () => {
     ["an unknown task support", { task: "sometimes" }, '`task` must be "required", "optional" or "forbidden"'],
     ["an unknown kind of question", { asks: ["form", "guess"] }, "`asks` may list"],
     ["a timeout the platform would cut off", { timeoutMs: 840_001 }, "`timeoutMs` must be at most 840000"],
+    [
+      "a timeout of more than a day",
+      { runs: "workflow", timeoutMs: 86_400_001 },
+      "`timeoutMs` must be at most 86400000",
+    ],
+    ["an unknown runner", { runs: "cluster" }, '`runs` must be "object" or "workflow"'],
+    ["a Workflow without a task", { runs: "workflow", task: "forbidden" }, "its work is done in a Workflow"],
     ["no timeout at all", { timeoutMs: 0 }, "`timeoutMs` must be a whole number"],
     ["an endless ttl", { ttlMs: Infinity }, "`ttlMs` must be a whole number"],
     ["a poll interval of zero", { pollIntervalMs: 0 }, "`pollIntervalMs` must be a whole number"],
@@ -86,6 +93,7 @@ describe("createRegistry", () => {
 
   it("takes the longest timeout and an unlimited ttl", () => {
     expect(faultOf(tool({ timeoutMs: 840_000, ttlMs: null }))).toBeNull();
+    expect(faultOf(tool({ runs: "workflow", timeoutMs: 86_400_000 }))).toBeNull();
   });
 
   it("lists a zod input as a JSON Schema of type object, as callers see it", () => {

@@ -1,6 +1,7 @@
 import { JsonRpcError, METHOD_NOT_FOUND, type Answer, type Exchange } from "../../json-rpc";
 import { TaskError } from "../../task/errors";
 import type { JsonText } from "../../task/json";
+import type { RegisteredTool } from "../../tool/registry";
 import { clientFacts, type Call } from "../legacy/call";
 import { callWithoutTask, helperNamed, requireAsks, toolNamed } from "../legacy/call-tool";
 import { startTask } from "../legacy/held-call";
@@ -10,19 +11,19 @@ import { CallToolParams } from "./schemas";
 import { toCreateTaskResult } from "./view";
 
 /** The client says whether it wants a task; the tool says whether it may (tasks §Tool-Level Negotiation). */
-export function callTool(call: Call): Answer {
+export async function callTool(call: Call): Promise<Answer> {
   const params = readParams(call, CallToolParams);
-  if (params.task) return callAsTask(call, params, params.task.ttl);
-  if (call.deps.registry.get(params.name)?.tool.task === "required") {
-    const message = `The tool "${params.name}" only runs as a task: call it with params.task.`;
-    throw new TaskError("task_required", message);
-  }
-  return callWithoutTask(call, params);
+  return params.task ? callAsTask(call, params, params.task.ttl) : callWithoutTask(call, params, refuseTaskless);
 }
 
-function callAsTask(call: Call, params: CallToolParams, ttl: number | null | undefined): Answer {
+function refuseTaskless({ tool }: RegisteredTool): void {
+  if (tool.task !== "required") return;
+  throw new TaskError("task_required", `The tool "${tool.name}" only runs as a task: call it with params.task.`);
+}
+
+async function callAsTask(call: Call, params: CallToolParams, ttl: number | null | undefined): Promise<Answer> {
   if (helperNamed(call, params.name)) throw notAsTask(params.name);
-  const tool = toolNamed(call, params.name);
+  const tool = await toolNamed(call, params.name);
   if (tool.tool.task === "forbidden") throw notAsTask(params.name);
   const checked = tool.parseArguments(params.arguments ?? {});
   // An error and no tool result: such a call is answered with a task or not at all (tasks §Result Retrieval).

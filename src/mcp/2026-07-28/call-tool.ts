@@ -24,7 +24,7 @@ export async function callTool(call: Call): Promise<Answer> {
   const params = readParams(call, CallToolParams);
   const helper = helperTools(call.deps, call.principal).find(({ name }) => name === params.name);
   if (helper) return { stream: "when_slow", run: (exchange) => callHelper(call, params, helper, exchange) };
-  const tool = call.deps.registry.get(params.name);
+  const tool = await call.deps.tools.find(params.name);
   if (!tool)
     throw new TaskError("unknown_tool", `There is no tool named ${JSON.stringify(params.name.slice(0, 128))} here.`);
   const args = params.arguments ?? {};

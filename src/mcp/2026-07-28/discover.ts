@@ -1,7 +1,7 @@
 import type { JsonText } from "../../task/json";
 import { revisionsOf } from "../era";
 import { readParams } from "../schemas";
-import { cacheHints } from "./caching";
+import { serverHints } from "./caching";
 import type { Call } from "./call";
 import { toResult } from "./results";
 import { RequestParams } from "./schemas";
@@ -13,11 +13,11 @@ export function discover(call: Call): JsonText {
   return toResult("complete", {
     supportedVersions: revisionsOf("modern"),
     capabilities: {
-      tools: call.deps.toolListChanges ? { listChanged: true } : {},
+      tools: { listChanged: true },
       // Plain calls send `notifications/message` to clients that ask for a level (logging §Capabilities).
       logging: {},
       extensions: tasksCapability,
     },
-    ...cacheHints(call),
+    ...serverHints(call),
   });
 }

@@ -56,7 +56,7 @@ async function hold(
     const requests = openQuestions.map(({ request }) => request);
     return kind === "asking" && canBeAsked(capabilities, requests)
       ? inputRequired(call, params, "task", openQuestions, { taskId: id })
-      : toResult("complete", toHandle(task, tool));
+      : toResult("complete", toHandle(task, { promised: tool.outputSchema !== undefined }));
   }
 }
 

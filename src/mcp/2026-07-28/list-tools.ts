@@ -3,24 +3,24 @@ import type { JsonText } from "../../task/json";
 import type { RegisteredTool } from "../../tool/registry";
 import { helperTools, type HelperTool } from "../helper-tools";
 import { readParams } from "../schemas";
-import { cacheHints } from "./caching";
+import { toolsHints } from "./caching";
 import type { Call } from "./call";
 import { toResult } from "./results";
 import { ListToolsParams } from "./schemas";
 import { tasksUsable } from "./tasks-extension";
 
 /**
- * The whole list on one page, in the deployment's order; then the helper tools, for clients that have nothing else to
- * look after a task with. What is listed depends on the client, so no copy is for all.
+ * The whole list on one page, in the catalog's order; then the helper tools, for clients that have nothing else to look
+ * after a task with.
  */
-export function listTools(call: Call): JsonText {
+export async function listTools(call: Call): Promise<JsonText> {
   // "" is a cursor too: only absence begins a list (pagination §Implementation Guidelines).
   if (readParams(call, ListToolsParams).cursor !== undefined) {
     throw new TaskError("invalid", "The cursor is not one of this server's: the list of tools is a single page.");
   }
   const helpers = tasksUsable(call.capabilities) ? [] : helperTools(call.deps, call.principal).map(toHelperTool);
-  const tools = [...call.deps.registry.list().map(toTool), ...helpers];
-  return toResult("complete", { tools, ...cacheHints(call), cacheScope: "private" });
+  const tools = [...(await call.deps.tools.list()).map(toTool), ...helpers];
+  return toResult("complete", { tools, ...toolsHints });
 }
 
 /** No `execution`: whether a call becomes a task is not the client's business in this revision (schema, Tool). */

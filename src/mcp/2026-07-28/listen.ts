@@ -1,6 +1,7 @@
 import { type Conversation, type Exchange } from "../../json-rpc";
 import { TaskError } from "../../task/errors";
 import { isObject, type JsonText } from "../../task/json";
+import { takePlace } from "../place";
 import { readParams } from "../schemas";
 import type { Call } from "./call";
 import { subscriptionMeta, toResult } from "./results";
@@ -24,7 +25,7 @@ export async function listen(call: Call): Promise<Conversation> {
   // Tasks that are missing or somebody else's are left out without a word.
   const taskIds = asked.length === 0 ? [] : await call.deps.tasks.readable(call.principal, asked);
   const granted: Granted = {
-    ...(notifications.toolsListChanged && call.deps.toolListChanges ? { toolsListChanged: true } : {}),
+    ...(notifications.toolsListChanged ? { toolsListChanged: true } : {}),
     ...(taskIds.length === 0 ? {} : { taskIds }),
   };
   return { stream: "at_once", run: (exchange) => converse(call, granted, exchange) };
@@ -39,6 +40,7 @@ async function converse(call: Call, granted: Granted, exchange: Exchange): Promi
   try {
     // A stream of nothing ends at once and takes no place.
     if (Object.keys(granted).length > 0) await call.deps.tasks.occupy(principal, signal);
+    const toolList = granted.toolsListChanged ? await followToolList(call, signal) : null;
     const acknowledged = exchange.notify(
       "notifications/subscriptions/acknowledged",
       JSON.stringify({ notifications: granted, _meta: subscriptionMeta(id) }),
@@ -46,7 +48,7 @@ async function converse(call: Call, granted: Granted, exchange: Exchange): Promi
     await Promise.all([
       acknowledged,
       tellTasks(call, granted, exchange, signal),
-      tellToolList(call, granted, exchange, signal),
+      tellToolList(call, toolList, exchange, signal),
     ]);
   } finally {
     if (expiry !== undefined) clearTimeout(expiry);
@@ -71,15 +73,24 @@ async function tellTasks(
   }
 }
 
+/** Resolves when nothing is missed any more: what is acknowledged must hold from then on. */
+async function followToolList({ deps, principal }: Call, signal: AbortSignal): Promise<AsyncIterable<unknown>> {
+  // The tasks may have settled long before this ends.
+  await takePlace(deps.tasks, principal, signal);
+  const news = deps.tools.changes(signal)[Symbol.asyncIterator]();
+  await news.next();
+  return { [Symbol.asyncIterator]: () => news };
+}
+
 async function tellToolList(
-  { id, deps }: Call,
-  { toolsListChanged }: Granted,
+  { id }: Call,
+  changes: AsyncIterable<unknown> | null,
   exchange: Exchange,
   signal: AbortSignal,
 ): Promise<void> {
-  if (!toolsListChanged || !deps.toolListChanges) return;
+  if (!changes) return;
   const params = JSON.stringify({ _meta: subscriptionMeta(id) });
-  for await (const _ of deps.toolListChanges(signal)) {
+  for await (const _ of changes) {
     if (signal.aborted) return;
     await exchange.notify("notifications/tools/list_changed", params);
   }

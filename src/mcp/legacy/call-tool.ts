@@ -11,11 +11,16 @@ import { asking, callHeld } from "./held-call";
 import { callPlainly, type ToolCall } from "./in-request";
 import type { CallToolParams } from "./schemas";
 
-/** A call without a word about tasks. What may refuse it comes first. */
-export function callWithoutTask(call: Call, params: CallToolParams): Answer {
+/** A call without a word about tasks. What may refuse it comes first; `refuse` is what the revision adds to that. */
+export async function callWithoutTask(
+  call: Call,
+  params: CallToolParams,
+  refuse: (tool: RegisteredTool) => void = () => {},
+): Promise<Answer> {
   const helper = helperNamed(call, params.name);
   if (helper) return { stream: "when_slow", run: (exchange) => callHelper(call, params, helper, exchange) };
-  const tool = toolNamed(call, params.name);
+  const tool = await toolNamed(call, params.name);
+  refuse(tool);
   // The model can mend its arguments, so it gets to read what is wrong with them (2025-11-25 tools §Error Handling).
   const checked = tool.parseArguments(params.arguments ?? {});
   if (!checked.ok) return toToolError(call.revision, checked.message);
@@ -26,8 +31,8 @@ export function callWithoutTask(call: Call, params: CallToolParams): Answer {
   return { stream: "when_slow", run: (exchange) => callPlainly(toolCall, exchange) };
 }
 
-export function toolNamed({ deps }: Call, name: string): RegisteredTool {
-  const tool = deps.registry.get(name);
+export async function toolNamed({ deps }: Call, name: string): Promise<RegisteredTool> {
+  const tool = await deps.tools.find(name);
   if (tool) return tool;
   throw new TaskError("unknown_tool", `There is no tool named ${JSON.stringify(name.slice(0, 128))} here.`);
 }

@@ -66,10 +66,9 @@ export async function openGetStream(c: Context, caller: Caller, explain: Respond
 }
 
 async function tellToolList({ deps }: Caller, outlet: Outlet, signal: AbortSignal): Promise<void> {
-  if (!deps.toolListChanges) return;
-  for await (const _ of deps.toolListChanges(signal)) {
+  for await (const news of deps.tools.changes(signal)) {
     if (signal.aborted) return;
-    await outlet.tell("notifications/tools/list_changed", {});
+    if (news === "changed") await outlet.tell("notifications/tools/list_changed", {});
   }
 }
 

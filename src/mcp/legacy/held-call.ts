@@ -6,6 +6,7 @@ import type { ClientFacts } from "../../task/task";
 import { toHandle } from "../handle-text";
 import { idempotencyKeyOf } from "../idempotency";
 import { reportProgress, speakTo } from "../report";
+import type { McpDeps } from "../wing";
 import { clientFacts, type Caller } from "./call";
 import { toEndedTask, toResultText } from "./ended";
 import { inRequest, type ToolCall } from "./in-request";
@@ -61,8 +62,12 @@ export async function hold(caller: Caller, exchange: Exchange, resumable: Resuma
   });
   return task.stage.phase === "settled"
     ? toEndedTask(revision, task.stage.outcome)
-    : toResultText(revision, toHandle(task, deps.registry.get(task.tool)));
+    : toResultText(revision, toHandle(task, { promised: await hasOutput(deps, task) }));
 }
+
+/** Of a tool that runs elsewhere the task knows, whatever became of the tool since it was called. */
+const hasOutput = async ({ tools }: McpDeps, { runs, tool }: TaskSnapshot): Promise<boolean> =>
+  runs.in === "queue" ? runs.output !== null : (await tools.find(tool))?.outputSchema !== undefined;
 
 /** The task's questions go out on this stream, as long as the client may be asked all of them. */
 export const asking = (caller: Caller, exchange: Exchange, task: string) => ({

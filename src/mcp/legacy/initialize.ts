@@ -24,7 +24,7 @@ export async function initialize(
   const result = {
     protocolVersion: version,
     capabilities: {
-      tools: deps.toolListChanges ? { listChanged: true } : {},
+      tools: { listChanged: true },
       logging: {},
       ...revision.capabilities(principal),
     },

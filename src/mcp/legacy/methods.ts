@@ -11,7 +11,7 @@ export const commonMethods = {
   ping: (): JsonText => "{}",
   "logging/setLevel": setLevel,
   "tools/list": listTools,
-  "tools/call": (call: Call): Answer => callWithoutTask(call, readParams(call, CallToolParams)),
+  "tools/call": (call: Call): Promise<Answer> => callWithoutTask(call, readParams(call, CallToolParams)),
 } satisfies Readonly<Record<string, Method<Call>>>;
 
 /** For the session from now on; without it `info` and above are sent. */

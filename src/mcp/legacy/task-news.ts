@@ -3,6 +3,7 @@ import type { TaskSnapshot } from "../../service/task-store";
 import { TaskError } from "../../task/errors";
 import type { Phase } from "../../task/task";
 import { canBeAsked } from "../../tool/asks";
+import { takePlace } from "../place";
 import type { Caller } from "./call";
 import { carryTask } from "./carry-task";
 import type { Outlet } from "./outlet";
@@ -33,7 +34,7 @@ export async function tellTasks(
 ): Promise<void> {
   const { deps, principal, session, revision } = caller;
   const asksNobody = !["elicitation", "sampling", "roots"].some((name) => name in session.capabilities);
-  if (asksNobody && !revision.toTaskStatus) return;
+  if (asksNobody && !revision.toTaskStatus) return takePlace(deps.tasks, principal, signal);
   const news = new TaskNews(caller, exchange, outlet, signal);
   if (principal.kind === "anonymous") {
     // Their tasks are in no list; the session knows which of those that it made ask something.

@@ -180,7 +180,7 @@ describe("server/discover", () => {
     expect((await raw("server/discover", whole())).result).toEqual({
       resultType: "complete",
       supportedVersions: ["2026-07-28"],
-      capabilities: { tools: {}, logging: {}, extensions: { [TASKS]: {} } },
+      capabilities: { tools: { listChanged: true }, logging: {}, extensions: { [TASKS]: {} } },
       ttlMs: 300_000,
       cacheScope: "public",
       _meta: {
@@ -195,11 +195,6 @@ describe("server/discover", () => {
     expect(capabilities).not.toHaveProperty("tasks");
   });
 
-  it("advertises list changes when there is a source of them", async () => {
-    const changing = await serve([greet], { deps: { toolListChanges: async function* () {} } });
-    expect((await changing.call("server/discover")).result.capabilities.tools).toEqual({ listChanged: true });
-  });
-
   it("keeps what a credential opened from caches of others", async () => {
     const owned = await serve([greet], { owners: ["token"] });
     for (const method of ["server/discover", "tools/list"]) {
@@ -211,7 +206,7 @@ describe("server/discover", () => {
 describe("tools/list", () => {
   it("gives the deployment's order on one page, with caching hints (golden)", async () => {
     const { result } = await raw("tools/list", whole(withTasks));
-    expect(result).toMatchObject({ resultType: "complete", ttlMs: 300_000, cacheScope: "private" });
+    expect(result).toMatchObject({ resultType: "complete", ttlMs: 60_000, cacheScope: "private" });
     expect(result).not.toHaveProperty("nextCursor");
     expect(result.tools.map((tool: Wire) => tool.name)).toEqual(["greet", "sampler", "must"]);
     expect(result.tools[0]).toEqual({ name: "greet", description: "Greets.", inputSchema: greet.input });

@@ -184,7 +184,7 @@ describe("subscriptions/listen", () => {
       {},
       { taskIds: [] },
       { taskIds: ["x"] },
-      { toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: ["a:b"], later: 1 },
+      { toolsListChanged: false, promptsListChanged: true, resourceSubscriptions: ["a:b"], later: 1 },
     ]) {
       const [ack, result, ...rest] = await messagesOf(await open(served, notifications));
       expect(ack.params).toEqual({ notifications: {}, _meta: { [SUBSCRIPTION_ID]: 1 } });
@@ -244,7 +244,7 @@ describe("subscriptions/listen", () => {
       signal.addEventListener("abort", released);
       return changes;
     };
-    const served = await serve(all, { deps: { toolListChanges } });
+    const served = await serve(all, { toolListChanges });
     const client = new AbortController();
     const stream = events(await open(served, { toolsListChanged: true }, { signal: client.signal, id: "x" }));
     const [ack] = await reading(stream, () => true);
@@ -260,7 +260,7 @@ describe("subscriptions/listen", () => {
 
   it("goes on for the tool list when all tasks have settled", async () => {
     const changes = new Channel<number>();
-    const served = await serve(all, { deps: { toolListChanges: () => changes } });
+    const served = await serve(all, { toolListChanges: () => changes });
     const taskId = await start(served, "done");
     await settled(served, taskId);
     const stream = events(await open(served, { toolsListChanged: true, taskIds: [taskId] }));
@@ -276,7 +276,7 @@ describe("subscriptions/listen", () => {
     vi.useFakeTimers();
     try {
       const text = (
-        await open(await serve(all, { deps: { toolListChanges: () => changes } }), { toolsListChanged: true })
+        await open(await serve(all, { toolListChanges: () => changes }), { toolsListChanged: true })
       ).text();
       await vi.advanceTimersByTimeAsync(31_000);
       changes.close();
@@ -313,7 +313,7 @@ describe("subscriptions/listen", () => {
     };
     const deps = {
       clock: () => 1_000,
-      toolListChanges: (signal: AbortSignal) => closing(signal),
+      tools: { changes: (signal: AbortSignal) => closing(signal) },
       tasks: served.tasks,
     } as Wire;
     vi.useFakeTimers();

@@ -39,7 +39,7 @@ describe("the stream of a session", () => {
 
   it.each(["2025-06-18", "2025-03-26"])("begins without one on %s, whose clients would stumble", async (version) => {
     const telling = { toolListChanges: () => once() };
-    const client = await connect(await serve(fixtureTools, { deps: telling }), { version });
+    const client = await connect(await serve(fixtureTools, telling), { version });
     const stream = await client.listen();
     await stream.notification("notifications/tools/list_changed");
     expect(stream.events).toHaveLength(1);
@@ -66,7 +66,7 @@ describe("the stream of a session", () => {
   });
 
   it("ends with its session", async () => {
-    const client = await connect(await serve(fixtureTools, { deps: { toolListChanges: () => once() } }));
+    const client = await connect(await serve(fixtureTools, { toolListChanges: () => once() }));
     const clock = (): number => Date.now();
     const sealer = createSealer(async () => "a secret for tests, thirty-two bytes", clock);
     const week = 604_800_000;
@@ -79,7 +79,7 @@ describe("the stream of a session", () => {
   });
 
   it("tells that the list of tools has changed, with an id that names the stream", async () => {
-    const client = await connect(await serve(fixtureTools, { deps: { toolListChanges: () => once() } }));
+    const client = await connect(await serve(fixtureTools, { toolListChanges: () => once() }));
     const stream = await client.listen();
     await stream.notification("notifications/tools/list_changed");
     const [first, second] = stream.events;

@@ -67,8 +67,8 @@ describe("initialize", () => {
 });
 
 describe("the capabilities declared", () => {
-  const capabilitiesOf = async (version: string, owners?: readonly string[], deps = {}): Promise<Wire> => {
-    const served = await serve(fixtureTools, { ...(owners ? { owners } : {}), deps });
+  const capabilitiesOf = async (version: string, owners?: readonly string[]): Promise<Wire> => {
+    const served = await serve(fixtureTools, owners ? { owners } : {});
     return (await connect(served, { version, ...(owners?.[0] ? { token: owners[0] } : {}) })).result.capabilities;
   };
 
@@ -85,13 +85,11 @@ describe("the capabilities declared", () => {
   });
 
   it.each(["2025-06-18", "2025-03-26"])("(M3) have no tasks on %s", async (version) => {
-    expect(await capabilitiesOf(version, ["a"])).toEqual({ tools: {}, logging: {} });
+    expect(await capabilitiesOf(version, ["a"])).toEqual({ tools: { listChanged: true }, logging: {} });
   });
 
-  it.each(versions)("say that the list of tools may change only where something tells, on %s", async (version) => {
-    expect((await capabilitiesOf(version)).tools).toEqual({});
-    const telling = { toolListChanges: async function* () {} };
-    expect((await capabilitiesOf(version, undefined, telling)).tools).toEqual({ listChanged: true });
+  it.each(versions)("say that the list of tools may change, on %s", async (version) => {
+    expect((await capabilitiesOf(version)).tools).toEqual({ listChanged: true });
   });
 
   it.each(versions)("never have extensions on %s: those are of the modern era", async (version) => {

@@ -1,6 +1,6 @@
 // A task as storage keeps it: one small record, and beside it the texts that may be long, each under a slot name.
-import type { JsonObject, JsonText } from "../src/task/json";
-import type { InputRequest, LogEntry, Question, Stage, Task } from "../src/task/task";
+import type { JsonObject, JsonText } from "../task/json";
+import type { InputRequest, LogEntry, Question, Stage, Task } from "../task/task";
 
 /** A long text, or the request of a question, which is kept as one. By reference: the same value is the same bytes. */
 export type LongValue = JsonText | InputRequest;
@@ -46,7 +46,8 @@ export function shortFacts(task: Task): JsonObject {
 
 /** Puts a task together again. `text` gives the text of a slot, or undefined where there was none. */
 export function toTask(facts: JsonObject, slots: Iterable<string>, text: (slot: string) => JsonText | undefined): Task {
-  const short = facts as unknown as Task;
+  // A record written before these were known is of a task that runs where it lives.
+  const short = { runs: { in: "object" }, offeredAt: null, lease: null, ...facts } as unknown as Task;
   const steps = new Map<string, JsonText>();
   for (const name of slots) {
     const [kind, key] = JSON.parse(name) as [string, string];

@@ -1,0 +1,131 @@
+import type { Clock } from "../src/clock";
+import type { RecordCommand, RecordContent, RecordTold } from "../src/record/command";
+import type { Asker, Namespace, RecordEntry, Revision, StoredRecord } from "../src/record/record";
+import type { Limits } from "../src/service/limits";
+import type { RecordCreated, RecordKey, RecordPage, RecordQuery, RecordStore } from "../src/service/record-store";
+import type { IdempotencyKey } from "../src/service/task-store";
+import { mintTaskId } from "../src/task-id";
+import { attach } from "./feed";
+import { STREAMS_HEADER } from "./feed-socket";
+import { mintedId } from "./minted-id";
+import { recordIndexName } from "./names";
+import { calling, callingOnce } from "./object-call";
+import { cleanUpRecords } from "./record-cleanup";
+import { RecordCreation } from "./record-creation";
+import { recordFeed, wishHeaders, type RecordFeedMessage } from "./record-feed";
+import { listRecords } from "./record-list";
+import { recordIndexStub, recordStub } from "./record-rpc";
+import { objectOf, spaceOf } from "./record-spaces";
+import type { StorageBindings } from "./rpc";
+
+export type DurableRecordStoreParts = {
+  readonly objects: StorageBindings;
+  readonly limits: Limits;
+  readonly clock: Clock;
+};
+
+/** A record is an object of its own; the index of its space keeps the cap, the list and what is due. */
+export const durableRecordStore = (parts: DurableRecordStoreParts): RecordStore => new DurableRecordStore(parts);
+
+type Stub = ReturnType<typeof recordStub>;
+
+class DurableRecordStore implements RecordStore {
+  readonly #parts: DurableRecordStoreParts;
+
+  constructor(parts: DurableRecordStoreParts) {
+    this.#parts = parts;
+  }
+
+  mint(): string {
+    return mintTaskId(() => this.#parts.objects.RECORDS.newUniqueId().toString());
+  }
+
+  create(
+    key: RecordKey,
+    owner: string | null,
+    content: RecordContent,
+    conditions: { readonly maxRows: number | null; readonly idempotency: IdempotencyKey | null },
+  ): Promise<RecordCreated> {
+    return new RecordCreation(this.#parts, (found) => this.#read(found, { kind: "any" })).create({
+      key,
+      owner,
+      content,
+      ...conditions,
+    });
+  }
+
+  async read(key: RecordKey, asker: Asker): Promise<StoredRecord | null> {
+    const object = await this.#object(key);
+    return object && calling(() => object().read({ key, asker }));
+  }
+
+  async write(key: RecordKey, asker: Asker, command: RecordCommand): Promise<RecordTold | null> {
+    const object = await this.#object(key);
+    // Repeated, it could report what the first try wrote as somebody else's.
+    return object && callingOnce(() => object().write({ key, asker }, command));
+  }
+
+  async remove(key: RecordKey, asker: Asker): Promise<boolean> {
+    const object = await this.#object(key);
+    return object !== null && callingOnce(() => object().remove({ key, asker }));
+  }
+
+  async entries(key: RecordKey, asker: Asker, after: number, limit: number): Promise<readonly RecordEntry[] | null> {
+    const object = await this.#object(key);
+    return object && calling(() => object().entries({ key, asker }, after, limit));
+  }
+
+  async watch(
+    key: RecordKey,
+    asker: Asker,
+    after: number,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<RecordEntry> | null> {
+    const object = await this.#object(key);
+    if (!object) return null;
+    const streams = { [STREAMS_HEADER]: String(this.#parts.limits.maxStreamsPerOwner) };
+    const open = (from: number) =>
+      attach<RecordFeedMessage>(object(), { ...wishHeaders({ ask: { key, asker }, after: from }), ...streams }, signal);
+    const first = await calling(() => open(after));
+    return first && recordFeed(first, open, after, signal);
+  }
+
+  async revisions(key: RecordKey, asker: Asker): Promise<readonly Revision[] | null> {
+    const object = await this.#object(key);
+    return object && calling(() => object().revisions({ key, asker }));
+  }
+
+  list(query: RecordQuery): Promise<RecordPage> {
+    return listRecords(this.#parts, query, (id) =>
+      this.#read({ namespace: query.namespace, space: query.space, id }, query.asker),
+    );
+  }
+
+  cleanup(
+    namespace: Namespace,
+    space: string | null,
+    defaultTtlMs: number,
+    budget: number,
+  ): Promise<{ readonly removed: number; readonly more: boolean }> {
+    return cleanUpRecords(this.#parts, { namespace, space, defaultTtlMs, budget });
+  }
+
+  /** Without asking whether the id is known: an index named it. */
+  #read(key: RecordKey, asker: Asker): Promise<StoredRecord | null> {
+    return calling(() => this.#stub(key).read({ key, asker }));
+  }
+
+  /** A new stub for each call; null for an id of a caller's choice that nobody stored, so that its object is not woken. */
+  async #object(key: RecordKey): Promise<(() => Stub) | null> {
+    const { objects } = this.#parts;
+    const object = () => this.#stub(key);
+    if (mintedId(objects.RECORDS, key.id)) return object;
+    const index = recordIndexName(spaceOf(key));
+    return (await calling(() => recordIndexStub(objects, index).hasRecord(key.id))) ? object : null;
+  }
+
+  #stub(key: RecordKey): Stub {
+    const { objects } = this.#parts;
+    return recordStub(objects, objectOf(objects, spaceOf(key), key.id));
+  }
+}

@@ -1,0 +1,33 @@
+import { recordExpiresAt, type RecordStatus, type StoredRecord } from "../src/record/record";
+import type { Mirror } from "../src/service/task-index";
+
+/** In an index a document has this in the place of a status. */
+export const NO_STATUS = "";
+
+/** Every status a record's row may have. */
+export const STATUSES: readonly string[] = [
+  NO_STATUS,
+  ...(["working", "input_required", "completed", "failed", "cancelled"] satisfies RecordStatus[]),
+];
+
+/** In the words of an index's rows, which are those of tasks. */
+const STANDING: { readonly [S in RecordStatus]: Pick<Mirror, "phase" | "outcome"> } = {
+  working: { phase: "working", outcome: null },
+  input_required: { phase: "input_required", outcome: null },
+  completed: { phase: "settled", outcome: "result" },
+  failed: { phase: "settled", outcome: "error" },
+  cancelled: { phase: "settled", outcome: "cancelled" },
+};
+
+/** The record's row for the index of its space. */
+export function recordMirror(record: StoredRecord, mark: string, retentionMs: number): Mirror {
+  const { id, version, createdAt, updatedAt, settledAt, ttlMs, task } = record;
+  const expiresAt = recordExpiresAt(record, retentionMs);
+  const facts = { mark, createdAt, status: task?.status ?? NO_STATUS, settledAt: ttlMs === null ? settledAt : null };
+  const standing = STANDING[task?.status ?? "working"];
+  return { id, version, ...standing, statusAt: updatedAt, due: expiresAt, expiresAt, record: facts };
+}
+
+/** Whether a write is news for the index: its row shows something else, or is looked at another time. */
+export const isNews = (before: StoredRecord, after: StoredRecord): boolean =>
+  before.task?.status !== after.task?.status || before.ttlMs !== after.ttlMs || before.settledAt !== after.settledAt;

@@ -1,0 +1,31 @@
+import { answers } from "./answers.ts";
+import { neverMore, tallies } from "./caps.ts";
+import { collected } from "./collected.ts";
+import { directory } from "./directory.ts";
+import { ends } from "./ends.ts";
+import type { Audit } from "./evidence.ts";
+import { history } from "./history.ts";
+import { kept } from "./kept.ts";
+import { once } from "./once.ts";
+import { rows, rowsAtRest } from "./rows.ts";
+import { steps } from "./steps.ts";
+import { abandoned, stuck } from "./stuck.ts";
+import { unchanged } from "./unchanged.ts";
+
+/** What holds at any instant, with the server dead in the middle of whatever it did. */
+export const atAnyInstant: readonly Audit[] = [
+  kept,
+  unchanged,
+  ends,
+  history,
+  steps,
+  answers,
+  once,
+  abandoned,
+  rows,
+  tallies,
+  directory,
+];
+
+/** What holds once there is nothing left to do. */
+export const atRest: readonly Audit[] = [...atAnyInstant, stuck, rowsAtRest, collected, neverMore];

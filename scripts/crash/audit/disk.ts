@@ -1,0 +1,131 @@
+// What lies on the disk, read without any of the product's own code.
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { LogEntry } from "../../../src/task/task.ts";
+import type { Storage, StoredIndex, StoredTask } from "./storage.ts";
+
+type Row = Readonly<Record<string, unknown>>;
+/** All rows of a table, and none of one that is not there. */
+type Rows = (table: string) => readonly Row[];
+type Seen = { readonly stamp: string; readonly found: unknown };
+
+/**
+ * The objects of a server that is dead. Copies are read, so that what its next life finds is what the last one left; and
+ * only of what has changed since the last time.
+ */
+export class Disk {
+  readonly #root: string;
+  readonly #scratch: string;
+  readonly #seen = new Map<string, Seen>();
+
+  /** `root` holds a folder for each class, and that a database for each object. */
+  constructor(root: string, scratch: string) {
+    this.#root = root;
+    this.#scratch = scratch;
+  }
+
+  read(): Storage {
+    const found = this.#objects("TaskObject", (rows, object) => taskIn(rows) ?? (isEmpty(rows) ? null : object));
+    const tasks = found.filter((it) => it !== null && typeof it !== "string");
+    const entries = this.#objects("Directory", (rows) => rows("owner")).flat();
+    return {
+      tasks: new Map(tasks.map((task) => [task.id, task])),
+      remains: found.filter((it) => typeof it === "string"),
+      indexes: this.#objects("OwnerIndex", indexIn).filter((index) => index !== null),
+      directory: new Map(entries.map(({ name, due }) => [String(name), Number(due)])),
+    };
+  }
+
+  #objects<T>(className: string, read: (rows: Rows, object: string) => T): readonly T[] {
+    const folder = readdirSync(this.#root).find((name) => name.endsWith(`-${className}`));
+    if (folder === undefined) return [];
+    return readdirSync(join(this.#root, folder)).flatMap((file) => {
+      const object = /^([0-9a-f]{64})\.sqlite$/.exec(file)?.[1];
+      if (object === undefined) return [];
+      const path = join(this.#root, folder, file);
+      const stamp = stampOf(path);
+      const seen = this.#seen.get(path);
+      if (seen?.stamp === stamp) return [seen.found as T];
+      const found = this.#read(path, (rows) => read(rows, object));
+      this.#seen.set(path, { stamp, found });
+      return [found];
+    });
+  }
+
+  #read<T>(path: string, read: (rows: Rows) => T): T {
+    mkdirSync(this.#scratch, { recursive: true });
+    const copy = join(this.#scratch, "object.sqlite");
+    for (const part of PARTS) if (existsSync(path + part)) copyFileSync(path + part, copy + part);
+    const database = new DatabaseSync(copy);
+    try {
+      // A copy need not last.
+      database.exec("PRAGMA synchronous = OFF");
+      const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+      const names = new Set(tables.map(({ name }) => name));
+      return read((table) => (names.has(table) ? allOf(database, table) : []));
+    } finally {
+      database.close();
+      rmSync(this.#scratch, { recursive: true });
+    }
+  }
+}
+
+/** What was committed last may lie in the log beside it. */
+const PARTS = ["", "-wal"] as const;
+
+const stampOf = (path: string): string =>
+  PARTS.map((part) => {
+    const stat = statSync(path + part, { bigint: true, throwIfNoEntry: false });
+    return stat ? `${stat.mtimeNs} ${stat.size}` : "none";
+  }).join(", ");
+
+function allOf(database: DatabaseSync, table: string): readonly Row[] {
+  const statement = database.prepare(`SELECT * FROM ${table}`);
+  // The platform's alarms are in ns, more than a number holds.
+  statement.setReadBigInts(true);
+  return statement.all();
+}
+
+const isEmpty = (rows: Rows): boolean => ["record", "value", "log"].every((table) => rows(table).length === 0);
+
+function taskIn(rows: Rows): StoredTask | null {
+  const parts = rows("record").toSorted((a, b) => Number(a["part"]) - Number(b["part"]));
+  if (parts.length === 0) return null;
+  const bytes = Buffer.concat(parts.map((part) => part["bytes"] as Uint8Array));
+  const { task: facts } = JSON.parse(bytes.toString()) as { readonly task: StoredTask["facts"] };
+  const values = Map.groupBy(
+    rows("value").toSorted((a, b) => Number(a["n"]) - Number(b["n"])),
+    ({ slot }) => String(slot),
+  );
+  const [alarm] = rows("_cf_METADATA").filter(({ key }) => key === 1n);
+  return {
+    id: facts.id,
+    facts,
+    values: new Map(
+      [...values].map(([slot, some]) => [slot, some.map((row) => Buffer.from(row["bytes"] as Uint8Array).toString())]),
+    ),
+    log: rows("log")
+      .toSorted((a, b) => Number(a["seq"]) - Number(b["seq"]))
+      .map(({ entry }) => JSON.parse(String(entry)) as LogEntry),
+    alarm: typeof alarm?.["value"] === "bigint" ? Number(alarm["value"] / 1_000_000n) : null,
+  };
+}
+
+function indexIn(rows: Rows): StoredIndex | null {
+  const [named] = rows("__miniflare_do_name");
+  const [tally] = rows("tally");
+  if (!tally) return null;
+  return {
+    name: String(named?.["name"]),
+    rows: rows("task").map(({ id, phase, outcome, version, due, mark }) => ({
+      id: String(id),
+      phase: String(phase),
+      outcome: outcome === null ? null : String(outcome),
+      version: Number(version),
+      due: due === null ? null : Number(due),
+      mark: typeof mark === "string" ? mark : null,
+    })),
+    tally: { stored: Number(tally["stored"]), live: Number(tally["live"]) },
+  };
+}

@@ -1,0 +1,50 @@
+import type { LogEntry, Task } from "../../../src/task/task.ts";
+
+/** A task as its object keeps it, its long texts apart. */
+export type StoredTask = {
+  readonly id: string;
+  readonly facts: Pick<Task, "id" | "owner" | "tool" | "createdAt" | "ttlMs" | "version" | "stage" | "questions">;
+  /** Slot → its rows: a text that is not long has one. */
+  readonly values: ReadonlyMap<string, readonly string[]>;
+  readonly log: readonly LogEntry[];
+  /** When the platform shall wake the object, Unix ms. */
+  readonly alarm: number | null;
+};
+
+export type IndexRow = {
+  readonly id: string;
+  readonly phase: string;
+  readonly outcome: string | null;
+  readonly version: number;
+  readonly due: number | null;
+  /** Set where the row is not a task's. */
+  readonly mark: string | null;
+};
+
+export type StoredIndex = {
+  readonly name: string;
+  readonly rows: readonly IndexRow[];
+  readonly tally: { readonly stored: number; readonly live: number };
+};
+
+export type Storage = {
+  readonly tasks: ReadonlyMap<string, StoredTask>;
+  /** Objects of tasks that hold something, but no task. */
+  readonly remains: readonly string[];
+  readonly indexes: readonly StoredIndex[];
+  /** Name of an index → when it is due. */
+  readonly directory: ReadonlyMap<string, number>;
+};
+
+/** The one text of a slot, or what its rows make together. */
+export const textOf = ({ values }: StoredTask, ...slot: readonly string[]): string | null =>
+  values.get(JSON.stringify(slot))?.join("") ?? null;
+
+/** What each step of a task has stored, as JSON, row by row. */
+export const stepsOf = ({ values }: StoredTask): ReadonlyMap<string, readonly string[]> =>
+  new Map(
+    [...values].flatMap(([slot, rows]) => {
+      const [kind, key] = JSON.parse(slot) as [string, string];
+      return kind === "step" ? [[key, rows] as const] : [];
+    }),
+  );

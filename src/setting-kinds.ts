@@ -1,0 +1,112 @@
+import * as z from "zod/mini";
+import type { TokenEntry } from "./env";
+import { parseOrigin } from "./origin";
+import type { Namespace } from "./record/record";
+import { remoteToolSchema } from "./remote-tool-schema";
+import type { RemoteTool } from "./tool/remote-tool";
+
+/** What a setting's text may be: in words, for the error that refuses it, and as a schema. */
+export type Kind<T> = { readonly range: string; readonly schema: z.ZodMiniType<T, string> };
+
+/** 100 years: any time plus this is still a date. */
+const LONGEST_MS = 3_153_600_000_000;
+/** What fits in one RPC message (32 MiB on Workers) when each character takes two bytes there. */
+const LARGEST_BYTES = 15_728_640;
+
+const turned = <A, B>(schema: z.ZodMiniType<A, string>, into: (value: A) => B) => z.pipe(schema, z.transform(into));
+export const whole = (min: number, max: number, what = "a whole number"): Kind<number> => ({
+  range: `${what} from ${min} to ${max}`,
+  schema: z.pipe(
+    turned(z.string().check(z.regex(/^\d{1,15}$/)), Number),
+    z.number().check(z.minimum(min), z.maximum(max)),
+  ),
+});
+export const milliseconds = (min = 1, max = LONGEST_MS) => whole(min, max, "a whole number of milliseconds");
+export const bytes = () => whole(1024, LARGEST_BYTES, "a whole number of bytes");
+export const orUnlimited = ({ range, schema }: Kind<number>): Kind<number | null> => ({
+  range: `${range}, or "unlimited"`,
+  schema: z.union([turned(z.literal("unlimited"), () => null), schema]),
+});
+export const oneOf = <const T extends string>(...options: readonly T[]): Kind<T> => ({
+  range: options.map((option) => `"${option}"`).join(" or "),
+  schema: z.enum(options),
+});
+export const flag = (): Kind<boolean> => {
+  const { range, schema } = oneOf("true", "false");
+  return { range, schema: turned(schema, (text) => text === "true") };
+};
+export const origins: Kind<readonly string[]> = {
+  range: 'a comma-separated list of origins such as "https://app.example, http://localhost:3000"',
+  schema: z.pipe(
+    turned(z.string(), (text) => text.split(",").map((item) => parseOrigin(item.trim()))),
+    z.array(z.string()),
+  ),
+};
+export const tokens: Kind<readonly TokenEntry[]> = {
+  range:
+    'a JSON list such as [{ "sha256": "<SHA-256 of the token, 64 hex digits>", "subject": "alice", "scopes": ["client"] }] ' +
+    "with at least one entry, no token twice, and scopes among client, worker and admin",
+  schema: z.pipe(
+    turned(z.string(), parsedOrNull),
+    z
+      .array(
+        z.strictObject({
+          sha256: z.string().check(z.toLowerCase(), z.regex(/^[0-9a-f]{64}$/)),
+          subject: z.string().check(z.minLength(1), z.maxLength(256)),
+          scopes: z.array(z.enum(["client", "worker", "admin"])).check(z.minLength(1)),
+        }),
+      )
+      .check(
+        z.minLength(1),
+        z.refine((entries) => new Set(entries.map((entry) => entry.sha256)).size === entries.length),
+      ),
+  ),
+};
+export const webUrl: Kind<string> = {
+  range: "an absolute https URL without query and fragment",
+  schema: z.string().check(z.refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? "") && !/[?#]/.test(text))),
+};
+export const audience: Kind<string> = {
+  range: 'a name of 2 to 1024 characters without spaces, such as "https://holdfast.example/mcp"',
+  schema: z.string().check(z.regex(/^\S{2,1024}$/)),
+};
+/** A list of JSON, each entry of it by its own schema, no name twice. */
+const listOf = <T extends { readonly name: string }>(
+  range: string,
+  entry: z.ZodMiniType<T, unknown>,
+): Kind<readonly T[]> => ({
+  range,
+  schema: z.pipe(
+    turned(z.string(), parsedOrNull),
+    z.array(entry).check(z.refine((list) => new Set(list.map(({ name }) => name)).size === list.length)),
+  ) as unknown as z.ZodMiniType<readonly T[], string>,
+});
+export const namespaces = listOf<Namespace>(
+  'a JSON list such as [{ "name": "orders", "kind": "task", "owners": "strict", "zeroTtl": "expires", "list": true, "revisions": 20 }], ' +
+    "no name twice; kind is task or document, owners is separate, strict, lenient or none, zeroTtl is expires or never",
+  z.strictObject({
+    name: z.string().check(z.regex(/^[A-Za-z0-9_-]{1,64}$/)),
+    kind: z._default(z.enum(["task", "document"]), "task"),
+    owners: z._default(z.enum(["separate", "strict", "lenient", "none"]), "separate"),
+    zeroTtl: z._default(z.enum(["expires", "never"]), "expires"),
+    list: z._default(z.boolean(), true),
+    revisions: z._default(z.int().check(z.minimum(1), z.maximum(1000)), 20),
+  }),
+);
+export const remoteTools = listOf<RemoteTool>(
+  'a JSON list such as [{ "name": "render", "description": "Renders a scene.", "inputSchema": { "type": "object" }, "queue": "gpu" }], ' +
+    "no name twice; title, outputSchema, task (required or optional), asks, ttlMs, pollIntervalMs, maxAttempts and annotations may follow",
+  remoteToolSchema,
+);
+export const secretText: Kind<string> = {
+  range: "a secret text of at least 32 characters, such as `openssl rand -base64 32` prints",
+  schema: z.string().check(z.minLength(32)),
+};
+
+function parsedOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,100 @@
+import { wasAudited } from "../service/audit";
+import { ownerOf, type Principal } from "../service/principal";
+import { TaskError, type TaskErrorCode } from "../task/errors";
+import type { JsonText } from "../task/json";
+import type { Answer } from "./answer";
+
+/** What the inside calls it → what this door says. */
+const STATUS = {
+  not_found: 404,
+  invalid: 400,
+  unknown_tool: 400,
+  // Only a worker meets it: the client that made its task cannot be asked that.
+  capability_missing: 409,
+  task_required: 400,
+  settled: 409,
+  conflict: 409,
+  limit_reached: 429,
+  rate_limited: 429,
+  too_large: 413,
+  overloaded: 503,
+  misconfigured: 500,
+  internal: 500,
+} satisfies Readonly<Record<TaskErrorCode, number>>;
+
+/** Codes that only this door has: what is wrong with the request itself, and what a write met. */
+export type DoorCode =
+  | "unauthenticated"
+  | "insufficient_scope"
+  | "method_not_allowed"
+  | "not_acceptable"
+  | "unsupported_media_type"
+  | "already_exists"
+  | "stale"
+  | "terminal"
+  | "lease_lost"
+  | "cancelled";
+
+type ErrorFacts = {
+  readonly data?: object;
+  readonly headers?: Answer["headers"];
+  /** Members beside `error`: JSON text, such as `"record":{…}`. */
+  readonly beside?: JsonText;
+};
+
+/** What this door itself has to refuse. */
+export class Refused extends Error {
+  readonly status: number;
+  readonly code: TaskErrorCode | DoorCode;
+  readonly facts: ErrorFacts;
+
+  constructor(status: number, code: TaskErrorCode | DoorCode, message: string, facts: ErrorFacts = {}) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.facts = facts;
+  }
+}
+
+export function errorAnswer(
+  status: number,
+  code: TaskErrorCode | DoorCode,
+  message: string,
+  { data, headers, beside }: ErrorFacts = {},
+): Answer {
+  const error = { code, message, ...(data && Object.keys(data).length > 0 ? { data } : {}) };
+  const text = `{"error":${JSON.stringify(error)}${beside === undefined ? "" : `,${beside}`}}`;
+  return { status, text, ...(headers ? { headers } : {}) };
+}
+
+/** Whatever was thrown, as this door says it. The text of an exception goes to the log and nowhere else. */
+export function explainThrown(
+  thrown: unknown,
+  log: ((line: object) => void) | undefined,
+  principal?: Principal,
+): Answer {
+  const answer = answerTo(thrown);
+  if (answer.status < 500) {
+    const { code } = thrown as TaskError | Refused;
+    const caller = principal === undefined ? {} : { principal: ownerOf(principal) };
+    if (!wasAudited(thrown)) log?.({ audit: "refuse", ...caller, code, status: answer.status });
+  } else {
+    const error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+    log?.({ level: "error", message: "A request failed.", error });
+  }
+  return answer;
+}
+
+function answerTo(thrown: unknown): Answer {
+  if (thrown instanceof Refused) {
+    return errorAnswer(thrown.status, thrown.code, thrown.message, thrown.facts);
+  }
+  if (!(thrown instanceof TaskError)) {
+    return errorAnswer(STATUS.internal, "internal", "The server could not answer; its log says why.");
+  }
+  const { code, message, data } = thrown;
+  const { retryAfterMs } = data;
+  const headers =
+    retryAfterMs === undefined ? {} : { "Retry-After": String(Math.max(1, Math.ceil(retryAfterMs / 1000))) };
+  return errorAnswer(STATUS[code], code, message, { data, headers });
+}

@@ -1,0 +1,57 @@
+import type { RecordContent } from "../record/command";
+import type { Namespace } from "../record/record";
+import { digestOf } from "../service/digest";
+import type { RecordCreated } from "../service/record-store";
+import type { IdempotencyKey } from "../service/task-store";
+import { TaskError } from "../task/errors";
+import type { Created } from "./api";
+
+/** How long whoever meets a cap is told to wait. Records free their places as they expire or are removed. */
+const RETRY_AFTER_MS = 60_000;
+
+/**
+ * The key as a keyspace knows it: where all ids lie together, each owner's keys are still its own. Null where none was
+ * given, and for nobody's records where owners are kept apart: anonymous callers share nothing, keys included.
+ */
+export async function idempotencyOf(
+  key: string | undefined,
+  owner: string | null,
+  { owners }: Namespace,
+  asked: { readonly id: string | undefined; readonly content: RecordContent },
+): Promise<IdempotencyKey | null> {
+  if (key === undefined) return null;
+  if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
+    throw new TaskError("invalid", "An idempotency key has 1 to 255 visible ASCII characters.");
+  }
+  if (owners === "separate" && owner === null) return null;
+  return { key: JSON.stringify([owner, key]), digest: await digestOf(JSON.stringify(asked)) };
+}
+
+/** A store's answer, as callers are told. */
+export function toCreated(created: RecordCreated): Created {
+  switch (created.kind) {
+    case "created":
+    case "existing":
+    case "taken":
+      return created;
+    case "conflict":
+      throw new TaskError("conflict", "This idempotency key was used before with another record.");
+    case "rate": {
+      const { value, retryAfterMs } = created;
+      const limit = "CREATES_PER_MINUTE";
+      throw new TaskError("rate_limited", `${limit} (${value}) is used up; the next minute brings new ones.`, {
+        limit,
+        value,
+        retryAfterMs,
+      });
+    }
+    case "limit": {
+      const { limit, value } = created;
+      throw new TaskError("limit_reached", `${limit} (${value}) is reached; a record that goes frees its place.`, {
+        limit,
+        value,
+        retryAfterMs: RETRY_AFTER_MS,
+      });
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import type { RecordChanges, RecordContent } from "../record/command";
+import { isJson, isJsonObject } from "../record/members";
+import type { Namespace, RecordStatus, TaskFields } from "../record/record";
+import { isLarger } from "../record/record-size";
+import type { Limits } from "../service/limits";
+import { TaskError } from "../task/errors";
+import type { JsonText } from "../task/json";
+import type { RecordDraft } from "./api";
+
+/** In UTF-16 units. */
+const MAX_ID_LENGTH = 512;
+
+const STATUSES: readonly RecordStatus[] = ["working", "input_required", "completed", "failed", "cancelled"];
+
+const BLANK: TaskFields = {
+  status: "working",
+  statusMessage: null,
+  pollIntervalMs: null,
+  inputRequests: "{}",
+  inputResponses: "{}",
+  result: null,
+  error: null,
+};
+
+/** What each field of a task may be, in words for whoever sent something else. */
+const FIELDS: {
+  readonly [K in keyof TaskFields]: readonly [fits: (value: TaskFields[K]) => boolean, wants: string];
+} = {
+  status: [isStatus, `one of ${STATUSES.join(", ")}`],
+  statusMessage: [(value) => value === null || isText(value), "null or well-formed text"],
+  pollIntervalMs: [(value) => value === null || (isWhole(value) && value > 0), "null or a whole number above 0, of ms"],
+  inputRequests: [isObjectText, "the text of a JSON object"],
+  inputResponses: [isObjectText, "the text of a JSON object"],
+  result: [(value) => value === null || isJsonText(value), "null or JSON text"],
+  error: [(value) => value === null || isJsonText(value), "null or JSON text"],
+};
+
+/** Whether it can be the id of a record. `.` and `..` would be read as steps of a path. */
+export const isRecordId = (id: unknown): id is string =>
+  isText(id) && id.length >= 1 && id.length <= MAX_ID_LENGTH && id !== "." && id !== "..";
+
+export function mustBeId(id: unknown): asserts id is string {
+  check(isRecordId(id), `An id has 1 to ${MAX_ID_LENGTH} characters of well-formed Unicode, and is not "." or "..".`);
+}
+
+export function isStatus(value: unknown): value is RecordStatus {
+  return STATUSES.includes(value as RecordStatus);
+}
+
+/** A new record's content, whole: what was left out has its default, and null stays null. */
+export function contentOf(draft: RecordDraft, namespace: Namespace, limits: Limits): RecordContent {
+  const { task, document = "{}", ttlMs = null } = checked(draft, namespace, limits);
+  const content = { task: namespace.kind === "task" ? { ...BLANK, ...task } : null, document, ttlMs };
+  if (isLarger(content, limits.resultLimitBytes)) throw tooLarge(limits);
+  return content;
+}
+
+/** The same for what takes a record's place, but that its status stays where none is given. */
+export function taskInPlace(task: Partial<TaskFields> | undefined): Omit<TaskFields, "status"> & Partial<TaskFields> {
+  const { status: _, ...blank } = BLANK;
+  return { ...blank, ...task };
+}
+
+/** Valid, and only what was given: a field that is there without a value is left out. */
+export function checked(changes: RecordChanges, { kind, zeroTtl }: Namespace, { maxTtlMs }: Limits): RecordChanges {
+  const { task, document, ttlMs } = changes;
+  check(kind === "task" || task === undefined, "This namespace keeps documents, which have no fields of a task.");
+  check(document === undefined || isObjectText(document), "document must be the text of a JSON object.");
+  check(
+    ttlMs === undefined || ttlMs === null || (isWhole(ttlMs) && ttlMs >= 0),
+    "ttlMs must be null or a whole number of ms, not below 0.",
+  );
+  const isUnlimited = ttlMs === null || (ttlMs === 0 && zeroTtl === "never");
+  return {
+    ...(task === undefined ? {} : { task: checkedTask(task) }),
+    ...(document === undefined ? {} : { document }),
+    ...(ttlMs === undefined ? {} : { ttlMs: isUnlimited ? null : Math.min(ttlMs, maxTtlMs ?? Infinity) }),
+  };
+}
+
+/** JSON text of what is asked, or answered, by key. */
+export function mustBeByKey(text: JsonText, what: string): void {
+  check(isObjectText(text), `${what} must be the text of a JSON object.`);
+}
+
+export function check(holds: boolean, message: string): asserts holds {
+  if (!holds) throw new TaskError("invalid", message);
+}
+
+export const isWhole = (value: unknown): value is number => Number.isSafeInteger(value);
+
+export const tooLarge = ({ resultLimitBytes }: Limits): TaskError =>
+  new TaskError("too_large", `The record would be larger than RESULT_LIMIT_BYTES (${resultLimitBytes} bytes).`, {
+    limit: "RESULT_LIMIT_BYTES",
+    value: resultLimitBytes,
+  });
+
+function checkedTask(task: Partial<TaskFields>): Partial<TaskFields> {
+  check(typeof task === "object" && task !== null, "task must be an object.");
+  const given = (Object.keys(FIELDS) as (keyof TaskFields)[]).filter((field) => task[field] !== undefined);
+  for (const field of given) {
+    const [fits, wants] = FIELDS[field];
+    check(fits(task[field] as never), `${field} must be ${wants}.`);
+  }
+  return Object.fromEntries(given.map((field) => [field, task[field]]));
+}
+
+/** What is no Unicode would not come back from storage as it went in. */
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value.isWellFormed();
+}
+
+/** `JSON.stringify` escapes a lone surrogate; one that stands there as such is not valid in any encoding. */
+function isJsonText(value: unknown): value is JsonText {
+  return isText(value) && isJson(value);
+}
+
+function isObjectText(value: unknown): value is JsonText {
+  return isText(value) && isJsonObject(value);
+}

@@ -1,0 +1,106 @@
+import { createMiddleware } from "hono/factory";
+import { Hono } from "hono/tiny";
+import type { Authenticate, Door } from "../auth";
+import { readBody } from "../body";
+import { jsonTextOf, parseJson } from "../json";
+import { isJson } from "../media-types";
+import type { Namespace } from "../record/record";
+import { TaskError } from "../task/errors";
+import { untilExpiry } from "../until-expiry";
+import { toResponse } from "./answer";
+import type { Operation, StoreContext, StoreDeps, StoreEnv } from "./deps";
+import { explainThrown, Refused } from "./errors";
+import { noOtherCondition } from "./preconditions";
+import { recordOperations } from "./records";
+import { toolOperations } from "./tools";
+import { workOperations } from "./work";
+
+export const operationsOf = (deps: StoreDeps): readonly Operation[] => [
+  ...recordOperations(deps),
+  ...workOperations(deps),
+  ...toolOperations(deps),
+];
+
+/** The store API under `/store/v1`: what stands before every operation, in the order in which a request is judged. */
+export function storeRoutes(deps: StoreDeps, authenticate: Authenticate): Hono<StoreEnv> {
+  const routes = new Hono<StoreEnv>();
+  const operations = operationsOf(deps);
+  for (const { method, path, opens, hasBody, condition, serve } of operations) {
+    const body = hasBody ? [mediaType, jsonBody(deps)] : [];
+    routes.on(method, path, wellFormed, knownCaller(deps, authenticate, opens), ...body, async (c) => {
+      noOtherCondition(c.req.raw.headers, condition);
+      return serve(c);
+    });
+  }
+  for (const path of new Set(operations.map((operation) => operation.path))) {
+    const methods = operations.filter((operation) => operation.path === path).map(({ method }) => method);
+    routes.all(path, () => {
+      throw notAllowed(methods);
+    });
+  }
+  routes.all("*", () => {
+    throw new TaskError("not_found", "Nothing is served here; /store/v1/openapi.json lists what is.");
+  });
+  routes.onError((thrown, c) => toResponse(explainThrown(thrown, deps.log, c.var.principal)));
+  return routes;
+}
+
+const notAllowed = (methods: readonly string[]): Refused =>
+  new Refused(405, "method_not_allowed", `This takes ${methods.join(", ")}.`, {
+    headers: { Allow: methods.join(", ") },
+  });
+
+/** The router decodes what it can; an id must be exactly what was meant. */
+const wellFormed = createMiddleware<StoreEnv>(async (c, next) => {
+  try {
+    const { pathname, search } = new URL(c.req.raw.url);
+    decodeURIComponent(pathname + search);
+  } catch {
+    throw new TaskError("invalid", "The path or the query is not percent-encoded as a URL must be.");
+  }
+  return next();
+});
+
+const knownCaller = ({ config, clock }: StoreDeps, authenticate: Authenticate, opens: Operation["opens"]) =>
+  createMiddleware<StoreEnv>(async (c, next) => {
+    const scopes = scopesFor(c, opens, config.namespaces);
+    const caller = await authenticate(c.req.raw, { path: "/store/v1", scopes });
+    if (caller.kind === "refused") {
+      const code = caller.status === 401 ? "unauthenticated" : "insufficient_scope";
+      throw new Refused(caller.status, code, caller.message, { headers: { "WWW-Authenticate": caller.challenge } });
+    }
+    c.set("principal", caller.principal);
+    await next();
+    const limited = untilExpiry(c.res, caller.principal, clock);
+    if (limited !== c.res) c.res = limited;
+  });
+
+/** Decided from the path and the query alone, so that a credential without the scope learns which one it needs. */
+function scopesFor(c: StoreContext, opens: Operation["opens"], namespaces: readonly Namespace[]): Door["scopes"] {
+  const namespace = namespaces.find(({ name }) => name === c.req.param("namespace"));
+  if (opens === "keepers" && namespace?.owners === "separate") return ["admin"];
+  // Whoever acts for others must be trusted with all of them.
+  const forOthers = ["any", "owner", "unowned"].some((name) => c.req.query(name) !== undefined);
+  return opens === "workers" || forOthers ? ["worker"] : ["client", "worker"];
+}
+
+// A type other than JSON is also what a foreign page could send without asking first.
+const mediaType = createMiddleware<StoreEnv>(async (c, next) => {
+  if (isJson(c.req.header("content-type") ?? null)) return next();
+  throw new Refused(415, "unsupported_media_type", "Content-Type must be application/json.");
+});
+
+const jsonBody = ({ config }: StoreDeps) =>
+  createMiddleware<StoreEnv>(async (c, next) => {
+    const bytes = await readBody(c.req.raw, config.maxBodyBytes);
+    if (bytes === null) {
+      throw new TaskError("too_large", `The body is longer than MAX_BODY_BYTES (${config.maxBodyBytes} bytes).`, {
+        limit: "MAX_BODY_BYTES",
+        value: config.maxBodyBytes,
+      });
+    }
+    const parsed = parseJson(bytes, { maxDepth: config.maxJsonDepth });
+    if (!parsed.ok) throw new TaskError("invalid", parsed.reason);
+    c.set("posted", { value: parsed.value, text: jsonTextOf(bytes), unsafeNumbers: parsed.unsafeNumbers });
+    return next();
+  });

@@ -1,0 +1,162 @@
+import * as z from "zod/mini";
+import { TaskError } from "../task/errors";
+import { isObject, type JsonObject } from "../task/json";
+import type { InputRequest } from "../task/task";
+import { quoted } from "../tool/field-name";
+import { checkZod } from "../tool/zod-schema";
+
+// Strict, unlike the schemas of a protocol: a mistyped name would otherwise be a wish that nobody heard.
+
+const FAR = Number.MAX_SAFE_INTEGER;
+const count = (from: number, to = FAR) => z.int().check(z.minimum(from), z.maximum(to));
+/** What is the caller's own is looked at no further; its very text is taken from the body. */
+const anything = z.optional(z.unknown());
+// A guard and not `z.record`: zod's objects lose a key named `__proto__`.
+const object = z.custom<object>(isObject, "must be an object.");
+
+const status = z.enum(["working", "input_required", "completed", "failed", "cancelled"]);
+const ttlMs = z.optional(z.nullable(count(0)));
+const taskFields = z.strictObject({
+  status: z.optional(status),
+  statusMessage: z.optional(z.nullable(z.string())),
+  pollIntervalMs: z.optional(z.nullable(count(1))),
+  inputRequests: z.optional(object),
+  inputResponses: z.optional(object),
+  result: anything,
+  error: anything,
+});
+
+export const CreateBody = z.strictObject({
+  id: z.optional(z.string()),
+  ttlMs,
+  task: z.optional(taskFields),
+  document: z.optional(object),
+  maxRows: z.optional(z.nullable(count(0))),
+});
+
+/** A record may be sent back as it was read: what nobody can change is passed over. */
+const asRead = {
+  id: anything,
+  namespace: anything,
+  owner: anything,
+  version: anything,
+  createdAt: anything,
+  updatedAt: anything,
+  settledAt: anything,
+  seq: anything,
+  changed: anything,
+};
+
+export const ReplaceBody = z.strictObject({ ...asRead, ttlMs, task: z.optional(taskFields), document: object });
+
+/** A save keeps the ttl. */
+export const SaveBody = z.strictObject({ ...asRead, ttlMs, task: z.optional(z.null()), document: object });
+
+export const MergeBody = z.strictObject({ ttlMs, task: z.optional(taskFields), document: z.optional(object) });
+
+export const StatusBody = z.strictObject({
+  status,
+  ttlMs,
+  task: z.optional(z.omit(taskFields, { status: true })),
+  document: z.optional(object),
+});
+
+export const QuestionsBody = z.strictObject({ inputRequests: object });
+export const ResponsesBody = z.strictObject({ inputResponses: object });
+export const CleanupBody = z.strictObject({ defaultTtlMs: count(0) });
+
+const whole = (from: number, to = FAR) =>
+  z.pipe(
+    z.pipe(z.string().check(z.regex(/^\d{1,16}$/, "must be a whole number.")), z.transform(Number)),
+    z.number().check(z.minimum(from), z.maximum(to)),
+  );
+const yes = z.optional(z.literal("true"));
+/** For whom: one of the three, or none. */
+const whose = { owner: z.optional(z.string().check(z.minLength(1))), unowned: yes, any: yes };
+
+/** The longest wait of one request, ms: proxies cut off what takes a minute. */
+export const LONGEST_WAIT_MS = 30_000;
+
+export const AsQuery = z.strictObject(whose);
+export const ListQuery = z.strictObject({
+  ...whose,
+  status: z.optional(status),
+  limit: z.optional(whole(1)),
+  cursor: z.optional(z.string()),
+});
+export const EventsQuery = z.strictObject({
+  ...whose,
+  after: z.optional(whole(0)),
+  waitMs: z.optional(whole(0, LONGEST_WAIT_MS)),
+});
+export const NoQuery = z.strictObject({});
+
+// What a worker may wish for is judged by the service, which every door has in common.
+const lease = z.string().check(z.minLength(1));
+const leaseMs = z.optional(z.int());
+const inputRequest = z.strictObject({
+  method: z.enum(["elicitation/create", "sampling/createMessage", "roots/list"]),
+  params: z.custom<JsonObject>(isObject, "must be an object."),
+});
+
+export const ClaimBody = z.strictObject({
+  claimId: z.string(),
+  worker: z._default(z.string(), "worker"),
+  max: z.optional(z.int()),
+  waitMs: z.optional(z.int()),
+  leaseMs,
+  tools: z.optional(z.nullable(z.array(z.string()))),
+});
+export const HeartbeatBody = z.strictObject({ lease, leaseMs });
+export const ProgressBody = z.strictObject({
+  lease,
+  progress: z.strictObject({
+    message: z.optional(z.string()),
+    progress: z.optional(z.number()),
+    total: z.optional(z.number()),
+  }),
+  leaseMs,
+});
+export const AskBody = z.strictObject({
+  lease,
+  questions: z.record(z.string(), inputRequest),
+  timeoutMs: z.optional(z.int()),
+});
+export const CompleteBody = z.strictObject({ lease, result: z.unknown() });
+export const FailBody = z.strictObject({
+  lease,
+  error: z.strictObject({ code: z.optional(z.int()), message: z.string(), data: anything }),
+  retry: z.optional(z.boolean()),
+});
+export const ReleaseBody = z.strictObject({ lease });
+
+export type TaskFieldsBody = z.output<typeof taskFields>;
+export type WhoseQuery = z.output<typeof AsQuery>;
+
+/** The questions of an ask by key, whatever their keys are called: zod leaves one out that is called `__proto__`. */
+export function questionsOf(body: unknown): Readonly<Record<string, InputRequest>> {
+  const { questions } = read(AskBody, body, "body");
+  const given: unknown = isObject(body) ? body["questions"] : undefined;
+  if (!isObject(given) || !Object.hasOwn(given, "__proto__")) return questions;
+  const odd = read(inputRequest, given["__proto__"], "body.questions.__proto__");
+  return Object.fromEntries([...Object.entries(questions), ["__proto__", odd]]);
+}
+
+/** Throws `invalid` with a sentence that names the place; `root` is what the place is named from. */
+export function read<S extends z.ZodMiniType>(schema: S, value: unknown, root: string): z.output<S> {
+  const checked = checkZod(schema, value, root);
+  if (!checked.ok) throw new TaskError("invalid", checked.message);
+  return checked.value as z.output<S>;
+}
+
+/** A query's names with their values. Twice the same name would leave open which one is meant. */
+export function readQuery<S extends z.ZodMiniType>(
+  schema: S,
+  queries: Readonly<Record<string, readonly string[]>>,
+): z.output<S> {
+  const query = Object.entries(queries).map(([name, values]) => {
+    if (values.length > 1) throw new TaskError("invalid", `The query has ${quoted(name)} more than once.`);
+    return [name, values[0]];
+  });
+  return read(schema, Object.fromEntries(query), "query");
+}

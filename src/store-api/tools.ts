@@ -1,0 +1,66 @@
+import type { RemoteTool } from "../tool/remote-tool";
+import { remoteToolSchema } from "../remote-tool-schema";
+import { checkRemoteTool } from "../service/remote-tool-declaration";
+import { TaskError } from "../task/errors";
+import { isObject } from "../task/json";
+import { ok, toResponse } from "./answer";
+import type { Operation, StoreContext, StoreDeps } from "./deps";
+import { NoQuery, read, readQuery } from "./schemas";
+
+const ONE = "/tools/:name";
+
+/** Tools whose work is done elsewhere, declared by whoever does it. Those that the deployment declares are not here. */
+export function toolOperations({ remoteTools, catalog }: StoreDeps): readonly Operation[] {
+  const nameOf = (c: StoreContext): string => {
+    readQuery(NoQuery, c.req.queries());
+    return c.req.param("name") ?? "";
+  };
+  return [
+    {
+      method: "GET",
+      path: "/tools",
+      opens: "workers",
+      serve: async (c) => {
+        readQuery(NoQuery, c.req.queries());
+        return toResponse(ok(JSON.stringify({ tools: await remoteTools.list() })));
+      },
+    },
+    {
+      method: "GET",
+      path: ONE,
+      opens: "workers",
+      serve: async (c) => {
+        const tool = await remoteTools.get(nameOf(c));
+        if (!tool) throw new TaskError("not_found", "No tool of this name is declared here.");
+        return toResponse(ok(JSON.stringify(tool)));
+      },
+    },
+    {
+      method: "PUT",
+      path: ONE,
+      opens: "workers",
+      hasBody: true,
+      serve: async (c) => {
+        const tool = declared(c, nameOf(c));
+        checkRemoteTool(tool, (name) => catalog.owns(name));
+        await remoteTools.put(tool);
+        return toResponse(ok(JSON.stringify(tool)));
+      },
+    },
+    {
+      method: "DELETE",
+      path: ONE,
+      opens: "workers",
+      serve: async (c) => toResponse(ok(JSON.stringify({ removed: await remoteTools.remove(nameOf(c)) }))),
+    },
+  ];
+}
+
+/** The body may leave the name out; another one than the path's is a mistake. */
+function declared(c: StoreContext, name: string): RemoteTool {
+  const { value, unsafeNumbers } = c.var.posted;
+  if (unsafeNumbers) throw new TaskError("invalid", "The declaration holds a number that cannot be kept exactly.");
+  const tool = read(remoteToolSchema, isObject(value) ? { name, ...value } : value, "body");
+  if (tool.name !== name) throw new TaskError("invalid", "body.name must be the name in the path, or be left out.");
+  return tool;
+}
