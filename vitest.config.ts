@@ -2,7 +2,7 @@ import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 
 const inWorkerd = "test/**/*.workers.test.ts";
-const ofStorage = "test/{stores,durable-objects,sessions,runners}/**/*.workers.test.ts";
+const ofStorage = "test/{stores,durable-objects,sessions,runners,faults}/**/*.workers.test.ts";
 const withForeignClients = "test/clients/**/*.test.ts";
 
 /** Machines are shared and slow at times; a test waits for conditions, and this only ends one that waits in vain. */

@@ -1,5 +1,7 @@
 import type { Finding } from "./finding.ts";
+import { RecordBook } from "./record-book.ts";
 import type { OwnerName } from "./server.ts";
+import { WorkBook } from "./work-book.ts";
 
 /** What the end of a task said, whichever way it ended. */
 export type Outcome = { readonly kind: "result" | "error" | "cancelled"; readonly report: string | null };
@@ -9,6 +11,8 @@ export type Acknowledged = {
   readonly id: string;
   readonly door: string;
   readonly owner: OwnerName;
+  /** The errand that it is; null where that is not known. */
+  note: string | null;
   /** ms; when the client knew of it. */
   readonly at: number;
   /** When it may be gone, as last told; null: never told. */
@@ -63,6 +67,9 @@ export class Journal {
   /** Errand → the one task that it became. */
   readonly tasksByNote = new Map<string, string>();
   readonly counts = new Map<string, number>();
+  /** The same of the records of the store API, and of what workers report. */
+  readonly records = new RecordBook(this);
+  readonly work = new WorkBook();
   readonly #live = new Set<string>();
 
   /** Tells what came first: no two moments are the same. */
@@ -88,6 +95,7 @@ export class Journal {
       this.found("one key, one task", `The errand ${note} became the task ${first}, and then the task ${id}.`);
     if (note !== null) this.tasksByNote.set(note, first ?? id);
     const task = this.tasks.get(id) ?? this.#add(id, door, owner);
+    task.note ??= note;
     if (expiresAt !== undefined) task.expiresAt = expiresAt;
     return task;
   }
@@ -171,6 +179,7 @@ export class Journal {
       id,
       door,
       owner,
+      note: null,
       at: this.#clock(),
       expiresAt: null,
       settled: new Map(),

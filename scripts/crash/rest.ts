@@ -1,7 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Journal } from "./journal.ts";
+import type { Acknowledged, Journal } from "./journal.ts";
 import { Mcp2025 } from "./load/mcp-2025.ts";
+import { WORKFLOW } from "./load/errands.ts";
 import { Mcp2026 } from "./load/mcp-2026.ts";
+import { Workers } from "./load/workers.ts";
 import type { Random } from "./random.ts";
 import { OWNERS, type Server } from "./server.ts";
 
@@ -10,6 +12,8 @@ const MOVE_MS = 7_200_000;
 const MOST_MOVES = 8;
 /** When nothing has changed for so long, what is left waits for a time to come. */
 const QUIET_MS = 2_000;
+/** The same of Workflows, whose engine takes a while after a kill to go on with them. */
+const WORKFLOWS_QUIET_MS = 45_000;
 /** Past the longest ttl there is. */
 const FOREVER_MS = 40 * 86_400_000;
 const MOST_SWEEPS = 200;
@@ -20,6 +24,7 @@ const MOST_SWEEPS = 200;
  */
 export async function comeToRest(server: Server, journal: Journal, random: Random): Promise<void> {
   const modern = new Mcp2026(server);
+  const workers = new Workers(server);
   await listAll(new Mcp2025(server), journal);
   const ids = journal.live().map(({ id }) => id);
   const leftAlone = new Set(ids.filter(() => random.chance(0.2)));
@@ -30,6 +35,7 @@ export async function comeToRest(server: Server, journal: Journal, random: Rando
   let quietSince = Date.now();
   for (;;) {
     const seen: (string | null)[] = [];
+    await workers.finish(journal);
     for (const task of journal.live()) {
       seen.push(await modern.get(task, journal));
       const asks = task.open.some((key) => !lapsed.has(`${task.id} ${key}`));
@@ -38,7 +44,7 @@ export async function comeToRest(server: Server, journal: Journal, random: Rando
     if (seen.join() !== before) quietSince = Date.now();
     before = seen.join();
     const live = journal.live();
-    if (live.length > 0 && Date.now() - quietSince < QUIET_MS) {
+    if (live.length > 0 && Date.now() - quietSince < (live.some(mayGoOn) ? WORKFLOWS_QUIET_MS : QUIET_MS)) {
       await delay(100);
       continue;
     }
@@ -51,7 +57,12 @@ export async function comeToRest(server: Server, journal: Journal, random: Rando
     quietSince = Date.now();
   }
   await sweepAll(server, journal);
+  await workers.finish(journal);
 }
+
+/** By itself, and late. Of a task that was only listed nobody knows. */
+const mayGoOn = ({ note, open }: Acknowledged): boolean =>
+  open.length === 0 && (note === null || note.startsWith(WORKFLOW));
 
 /** Has everything expire, and the cron collect it. */
 export async function expireAll(server: Server, journal: Journal): Promise<void> {

@@ -26,7 +26,9 @@ export type Reply =
 export type Answered = Extract<Reply, { kind: "answer" }>;
 
 export type Exchange = {
-  readonly method?: "POST" | "GET";
+  /** `/mcp`, if left out. */
+  readonly path?: string;
+  readonly method?: "POST" | "GET" | "PUT" | "PATCH" | "DELETE";
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: object;
   /** What comes on the stream ahead of the answer. */
@@ -50,9 +52,9 @@ export class Unanswered extends Error {
 
 export async function exchange(server: Server, sent: Exchange): Promise<Reply> {
   const life = await server.up();
-  const { method = "POST", headers, body, waits = false } = sent;
+  const { path = "/mcp", method = "POST", headers, body, waits = false } = sent;
   try {
-    const response = await fetch(`${server.url}/mcp`, {
+    const response = await fetch(server.url + path, {
       method,
       headers: { "Content-Type": "application/json", Accept: "application/json, text/event-stream", ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -68,7 +70,7 @@ export async function exchange(server: Server, sent: Exchange): Promise<Reply> {
     await new Promise((resolve) => setTimeout(resolve, 500));
     if (server.life !== life) return { kind: "lost" };
     const cause = error instanceof Error ? `${error.message} ${String(error.cause ?? "")}` : String(error);
-    throw new Unanswered(`${JSON.stringify(body ?? method).slice(0, 300)} was not answered: ${cause.trim()}`);
+    throw new Unanswered(`${path}: ${JSON.stringify(body ?? method).slice(0, 300)} was not answered: ${cause.trim()}`);
   }
 }
 

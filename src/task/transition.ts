@@ -1,7 +1,15 @@
 import { mayStart } from "./due";
 import type { Failure, Slept, TaskEvent } from "./event";
 import { answered, ask, lapse } from "./questions";
-import type { LogEntry, Outcome, Progress, Task, TaskDraft, TaskEventName } from "./task";
+import {
+  isExpired,
+  type LogEntry,
+  type Outcome,
+  type Progress,
+  type Task,
+  type TaskDraft,
+  type TaskEventName,
+} from "./task";
 
 export type { Slept, TaskEvent } from "./event";
 
@@ -42,6 +50,10 @@ export function createTask(draft: TaskDraft): { readonly task: Task; readonly en
  */
 export function transition(task: Task, event: TaskEvent): Transition {
   if (task.stage.phase === "settled") return unchanged(task);
+  // It reads as missing from its end on: nothing that comes later brings it back.
+  if (event.type !== "expired" && isExpired(task, event.at, Infinity)) {
+    return transition(task, { type: "expired", at: event.at });
+  }
   const at = Math.max(event.at, task.updatedAt);
   const running = task.stage.phase === "working" && task.stage.activity.kind === "running";
   switch (event.type) {

@@ -153,7 +153,7 @@ describe("an audit at any instant", () => {
       it.tally.stored += 1;
     };
     expect(broken((it) => orphan(it, null))).toBe("");
-    expect(broken((it) => orphan(it, "a record"), atRest)).not.toContain("orphan");
+    expect(broken((it) => orphan(it, "a record"), atRest)).not.toContain("The row orphan");
   });
 });
 

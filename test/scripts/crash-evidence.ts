@@ -1,6 +1,6 @@
 // Storage and a journal as a run leaves them where nothing went wrong; each test breaks one thing in it.
 import type { Evidence } from "../../scripts/crash/audit/evidence";
-import type { IndexRow, Storage, StoredTask } from "../../scripts/crash/audit/storage";
+import type { IndexRow, RecordOnDisk, Storage, StoredTask } from "../../scripts/crash/audit/storage";
 import { Journal } from "../../scripts/crash/journal";
 import type { LogEntry } from "../../src/task/task";
 
@@ -19,6 +19,8 @@ export type Scene = {
   readonly tally: { stored: number; live: number };
   readonly directory: Map<string, number>;
   readonly remains: string[];
+  readonly records: Mutable<RecordOnDisk>[];
+  readonly queued: { queue: string; id: string }[];
   /** As it was when it was last looked at. */
   readonly before: Storage & { readonly tasks: Map<string, StoredTask> };
   now: number;
@@ -45,18 +47,22 @@ export function scene(): Scene {
     tally: { stored: 2, live: 1 },
     directory: new Map([[INDEX, AT]]),
     remains: [],
+    records: [],
+    queued: [],
     before: {
       tasks: new Map([...tasks].map(([id, task]) => [id, { ...task }])),
       remains: [],
       indexes: [],
+      records: [],
+      queued: [],
       directory: new Map(),
     },
     now: AT + 10,
     maxLive: 2,
     evidence: () => {
-      const { now, maxLive, directory, remains, tally, before } = scene;
+      const { now, maxLive, directory, remains, records, queued, tally, before } = scene;
       return {
-        storage: { tasks, remains, directory, indexes: [{ name: INDEX, rows, tally }] },
+        storage: { tasks, remains, directory, indexes: [{ name: INDEX, rows, tally }], records, queued },
         before,
         journal,
         now,

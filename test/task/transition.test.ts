@@ -146,8 +146,10 @@ describe("transition, over random lives", () => {
         live(events, (before, happened, { task, effects }) => {
           const logged = effects.flatMap((effect) => (effect.type === "log" ? [effect.entry] : []));
           expect(logged.length).toBe(task === before ? 0 : 1);
+          const isOver = before.ttlMs !== null && happened.at >= before.createdAt + before.ttlMs;
+          const event = isOver ? "expired" : happened.type;
           for (const entry of logged)
-            expect(entry).toMatchObject({ event: happened.type, seq: task.version, phase: task.stage.phase });
+            expect(entry).toMatchObject({ event, seq: task.version, phase: task.stage.phase });
           entries.push(...logged);
           expect(task.updatedAt).toBeGreaterThanOrEqual(before.updatedAt);
           expect(task.statusAt).toBeGreaterThanOrEqual(before.statusAt);
@@ -314,6 +316,17 @@ describe("transition, every event in every phase", () => {
 });
 
 describe("transition, what the rules promise", () => {
+  it("ends with its ttl, whatever comes then: a late result brings nothing back", () => {
+    const task = running();
+    const end = task.createdAt + (task.ttlMs as number);
+    const done = (at: number) =>
+      ({ type: "settled", at, outcome: result, statusMessage: null, minTtlMs: 60_000 }) as const;
+    expect(transition(task, done(end - 1)).task.stage).toMatchObject({ outcome: result });
+    const late = transition(task, done(end)).task;
+    expect(late.stage).toMatchObject({ phase: "settled", outcome: { kind: "expired" } });
+    expect(late.ttlMs).toBe(task.ttlMs);
+  });
+
   it("stays with the questions until the last is answered", () => {
     const two = ["a", "b"].map((authorKey) => ({
       authorKey,

@@ -7,10 +7,12 @@ import type { Audit } from "./evidence.ts";
 import { history } from "./history.ts";
 import { kept } from "./kept.ts";
 import { once } from "./once.ts";
+import { recordRows, recordsAtRest, recordsKept } from "./records.ts";
 import { rows, rowsAtRest } from "./rows.ts";
 import { steps } from "./steps.ts";
 import { abandoned, stuck } from "./stuck.ts";
 import { unchanged } from "./unchanged.ts";
+import { queues, work } from "./work.ts";
 
 /** What holds at any instant, with the server dead in the middle of whatever it did. */
 export const atAnyInstant: readonly Audit[] = [
@@ -25,7 +27,18 @@ export const atAnyInstant: readonly Audit[] = [
   rows,
   tallies,
   directory,
+  work,
+  recordsKept,
+  recordRows,
 ];
 
 /** What holds once there is nothing left to do. */
-export const atRest: readonly Audit[] = [...atAnyInstant, stuck, rowsAtRest, collected, neverMore];
+export const atRest: readonly Audit[] = [
+  ...atAnyInstant,
+  stuck,
+  rowsAtRest,
+  collected,
+  neverMore,
+  recordsAtRest,
+  queues,
+];

@@ -2,8 +2,9 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import type { StoredRecord } from "../../../src/record/record.ts";
 import type { LogEntry } from "../../../src/task/task.ts";
-import type { Storage, StoredIndex, StoredTask } from "./storage.ts";
+import type { RecordOnDisk, Storage, StoredIndex, StoredTask } from "./storage.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 /** All rows of a table, and none of one that is not there. */
@@ -33,6 +34,8 @@ export class Disk {
       tasks: new Map(tasks.map((task) => [task.id, task])),
       remains: found.filter((it) => typeof it === "string"),
       indexes: this.#objects("OwnerIndex", indexIn).filter((index) => index !== null),
+      records: this.#objects("RecordObject", recordIn).filter((record) => record !== null),
+      queued: this.#objects("QueueObject", queuedIn).flat(),
       directory: new Map(entries.map(({ name, due }) => [String(name), Number(due)])),
     };
   }
@@ -112,19 +115,49 @@ function taskIn(rows: Rows): StoredTask | null {
   };
 }
 
+function recordIn(rows: Rows): RecordOnDisk | null {
+  const [row] = rows("fact");
+  if (!row) return null;
+  const { id, index, mark, record } = JSON.parse(String(row["facts"])) as StoredFacts;
+  const [, namespace] = JSON.parse(index) as readonly string[];
+  return {
+    namespace: String(namespace),
+    // An id that its client chose is marked as such.
+    id: id.replace(/^=/, ""),
+    version: record?.version ?? null,
+    status: record?.task?.status ?? null,
+    expiresAt: typeof record?.ttlMs === "number" ? record.createdAt + record.ttlMs : null,
+    index,
+    mark,
+  };
+}
+
+type StoredFacts = {
+  readonly id: string;
+  readonly index: string;
+  readonly mark: string;
+  readonly record: Pick<StoredRecord, "version" | "createdAt" | "ttlMs" | "task"> | null;
+};
+
+const queuedIn = (rows: Rows): Storage["queued"] => {
+  const [named] = rows("__miniflare_do_name");
+  return rows("task").map(({ id }) => ({ queue: String(named?.["name"]), id: String(id) }));
+};
+
 function indexIn(rows: Rows): StoredIndex | null {
   const [named] = rows("__miniflare_do_name");
   const [tally] = rows("tally");
   if (!tally) return null;
   return {
     name: String(named?.["name"]),
-    rows: rows("task").map(({ id, phase, outcome, version, due, mark }) => ({
+    rows: rows("task").map(({ id, phase, outcome, version, due, mark, status }) => ({
       id: String(id),
       phase: String(phase),
       outcome: outcome === null ? null : String(outcome),
       version: Number(version),
       due: due === null ? null : Number(due),
       mark: typeof mark === "string" ? mark : null,
+      ...(typeof status === "string" ? { status } : {}),
     })),
     tally: { stored: Number(tally["stored"]), live: Number(tally["live"]) },
   };

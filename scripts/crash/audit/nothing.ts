@@ -3,6 +3,8 @@ import { findings } from "./evidence.ts";
 /** Everything has expired and was collected. */
 export const nothing = findings("nothing stays behind", function* ({ storage }) {
   for (const id of storage.tasks.keys()) yield `The task ${id} has expired, and is still stored.`;
+  for (const { namespace, id } of storage.records)
+    yield `The record ${namespace}/${id} has expired, and is still stored.`;
   for (const object of storage.remains) yield `The object ${object} holds remains of a task.`;
   for (const { name, rows, tally } of storage.indexes)
     if (rows.length > 0 || tally.stored !== 0 || tally.live !== 0)

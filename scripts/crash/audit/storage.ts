@@ -19,6 +19,8 @@ export type IndexRow = {
   readonly due: number | null;
   /** Set where the row is not a task's. */
   readonly mark: string | null;
+  /** Of a record. */
+  readonly status?: string | null;
 };
 
 export type StoredIndex = {
@@ -27,11 +29,27 @@ export type StoredIndex = {
   readonly tally: { readonly stored: number; readonly live: number };
 };
 
+/** A record as its object keeps it. `version` is null from its removal until its index knows of that. */
+export type RecordOnDisk = {
+  readonly namespace: string;
+  /** As its clients know it. */
+  readonly id: string;
+  readonly version: number | null;
+  readonly status: string | null;
+  readonly expiresAt: number | null;
+  /** The index that has its row, and by which mark. */
+  readonly index: string;
+  readonly mark: string;
+};
+
 export type Storage = {
   readonly tasks: ReadonlyMap<string, StoredTask>;
   /** Objects of tasks that hold something, but no task. */
   readonly remains: readonly string[];
   readonly indexes: readonly StoredIndex[];
+  readonly records: readonly RecordOnDisk[];
+  /** The tasks that queues have rows of. */
+  readonly queued: readonly { readonly queue: string; readonly id: string }[];
   /** Name of an index → when it is due. */
   readonly directory: ReadonlyMap<string, number>;
 };

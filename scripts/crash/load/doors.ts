@@ -4,11 +4,15 @@ import type { Door } from "./door.ts";
 import { Mcp2025 } from "./mcp-2025.ts";
 import { Mcp2026 } from "./mcp-2026.ts";
 import { McpLegacy } from "./mcp-legacy.ts";
+import { StoreRecords } from "./store-records.ts";
+import { Workers } from "./workers.ts";
 
 /** Every door there is. A new one is a file beside these, and a line here. */
 export const doorsOf = (server: Server): readonly Door[] => [
   new Mcp2026(server),
   new Mcp2025(server),
   new McpLegacy(server),
+  new StoreRecords(server),
+  new Workers(server),
   new Cron(server),
 ];

@@ -8,11 +8,30 @@ const LONG_MS = 3_600_000;
 
 let last = 0;
 
+/** Whose work it is: like no other's. */
+export function anyNote(kind: string, journal: Journal): string {
+  last += 1;
+  const note = `${kind}-${last}`;
+  journal.notes.add(note);
+  return note;
+}
+
+/** What is to be done, and by which tool: where the task is kept, or as a Workflow, whose engine has a slow clock of its own. */
+export function anyCall(random: Random, journal: Journal): { readonly name: string; readonly errand: Errand } {
+  const errand = anyErrand(random, journal);
+  if (!random.chance(0.12)) return { name: "errand", errand };
+  journal.count("calls of a Workflow");
+  const note = anyNote(WORKFLOW, journal);
+  const plan = errand.plan.map((part) => (part.do === "sleep" ? { ...part, ms: Math.min(part.ms, 1_500) } : part));
+  return { name: "workflow_errand", errand: { ...errand, note, plan } };
+}
+
+/** How the notes of those begin that run as Workflows. */
+export const WORKFLOW = "workflow";
+
 /** Work of all kinds, most of it short; its note is like no other's. */
 export function anyErrand(random: Random, journal: Journal): Errand {
-  last += 1;
-  const note = `errand-${last}`;
-  journal.notes.add(note);
+  const note = anyNote("errand", journal);
   const plan = Array.from({ length: random.between(1, 5) }, (_, at) => anyPart(random, at));
   const end = random.chance(0.75) ? "result" : random.of(["tool_error", "rpc_error"] as const);
   // Now and then more than one row of storage holds.

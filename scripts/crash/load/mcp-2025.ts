@@ -4,7 +4,7 @@ import type { Random } from "../random.ts";
 import type { OwnerName, Server } from "../server.ts";
 import type { Answered, Fields } from "../wire.ts";
 import type { Door } from "./door.ts";
-import { anyErrand, outcomeIn } from "./errands.ts";
+import { anyCall, outcomeIn } from "./errands.ts";
 import { forEach } from "./for-each.ts";
 import { isAtCap, refusal } from "./refusals.ts";
 import { answering, Sessions, type Session } from "./session.ts";
@@ -77,13 +77,13 @@ export class Mcp2025 implements Door {
   }
 
   async #create(session: Session, random: Random, journal: Journal): Promise<void> {
-    const errand = anyErrand(random, journal);
+    const { name, errand } = anyCall(random, journal);
     const key = random.chance(0.6) ? `key-of-${errand.note}` : undefined;
     // Some are not to be kept for long, so that the cron has something to collect. A key lasts no longer than its task.
     const task = key === undefined && random.chance(0.3) ? { ttl: random.between(1_000, 6_000) } : {};
     const _meta = key === undefined ? {} : { [KEY]: key };
     for (;;) {
-      const reply = await session.request("tools/call", { name: "errand", arguments: errand, task, _meta });
+      const reply = await session.request("tools/call", { name, arguments: errand, task, _meta });
       if (reply.kind === "lost") {
         journal.count("calls lost");
         if (key === undefined) return;

@@ -4,7 +4,7 @@ import type { Random } from "../random.ts";
 import { OWNERS, type OwnerName, type Server } from "../server.ts";
 import type { Answered, Fields, Message } from "../wire.ts";
 import type { Door } from "./door.ts";
-import { anyAnswer, anyErrand } from "./errands.ts";
+import { anyAnswer, anyCall, anyErrand } from "./errands.ts";
 import { forEach } from "./for-each.ts";
 import { holdCall } from "./held-call.ts";
 import { MODERN, requestModern } from "./modern-client.ts";
@@ -80,11 +80,11 @@ export class Mcp2026 implements Door {
   /** With a key it is the same call however often it is made; now and then it is made again for nothing. */
   async #create(random: Random, journal: Journal): Promise<void> {
     const owner = random.of(OWNERS);
-    const errand = anyErrand(random, journal);
+    const { name, errand } = anyCall(random, journal);
     const key = random.chance(0.6) ? `key-of-${errand.note}` : undefined;
     let times = key !== undefined && random.chance(0.2) ? 2 : 1;
     while (times > 0) {
-      const params = { name: "errand", arguments: errand };
+      const params = { name, arguments: errand };
       const reply = await requestModern(this.#server, owner, "tools/call", params, { key });
       if (reply.kind === "lost") {
         journal.count("calls lost");
