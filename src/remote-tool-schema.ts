@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { isObject, type JsonObject } from "./task/json";
+import { QUEUE_NAME, TOOL_NAME } from "./tool/declaration";
 import type { RemoteTool } from "./tool/remote-tool";
 
 const count = z.int().check(z.minimum(1), z.maximum(Number.MAX_SAFE_INTEGER));
@@ -8,12 +9,12 @@ const object = z.custom<JsonObject>(isObject);
 
 /** A remote tool as it is declared, in `REMOTE_TOOLS` or over the store API. What its schemas say is checked later. */
 export const remoteToolSchema = z.strictObject({
-  name: z.string().check(z.regex(/^[A-Za-z0-9_.-]{1,128}$/)),
+  name: z.string().check(z.regex(TOOL_NAME)),
   title: z.optional(z.string().check(z.maxLength(256))),
   description: z.string().check(z.minLength(1), z.maxLength(10_000)),
   inputSchema: object,
   outputSchema: z.optional(object),
-  queue: z.string().check(z.regex(/^[A-Za-z0-9_.-]{1,64}$/)),
+  queue: z.string().check(z.regex(QUEUE_NAME)),
   task: z.optional(z.enum(["required", "optional"])),
   asks: z.optional(z.array(z.enum(["form", "url", "sampling", "roots"]))),
   ttlMs: z.optional(z.nullable(count)),

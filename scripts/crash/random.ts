@@ -1,3 +1,5 @@
+import { mulberry32 } from "../../src/kit/random.ts";
+
 /**
  * All chance of a run comes from one seed. Whoever draws has a stream of its own, so that it does not matter who comes
  * first; what the machine adds to it by its speed is no chance of ours.
@@ -15,15 +17,8 @@ export type Random = {
   readonly fork: (name: string) => Random;
 };
 
-/** Mulberry32: small, and the same everywhere. */
 export function randomFrom(seed: number): Random {
-  let state = seed >>> 0;
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const next = mulberry32(seed);
   const below = (n: number): number => Math.floor(next() * n);
   return {
     next,

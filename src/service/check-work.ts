@@ -4,8 +4,8 @@ import type { JsonText } from "../task/json";
 import type { InputRequest, Progress, RpcError } from "../task/task";
 import { toInputRequest } from "../tool/asks";
 import type { Ask } from "../tool/context";
+import { QUEUE_NAME } from "../tool/declaration";
 import { DEFAULT_LEASE_MS, LEASE_RANGE_MS } from "./work";
-import { isQueueName } from "./work-queue";
 import type { ClaimWish } from "./work-service";
 
 /** The most tasks of one claim, and its longest wait, ms. */
@@ -21,7 +21,7 @@ const LONGEST_MESSAGE = 100_000;
 export type CheckedWish = Required<ClaimWish>;
 
 export function checkWish(queue: string, wish: ClaimWish): CheckedWish {
-  if (!isQueueName(queue)) throw invalid("A queue's name is 1 to 64 of A-Z, a-z, 0-9, `_`, `.` and `-`.");
+  if (!QUEUE_NAME.test(queue)) throw invalid("A queue's name is 1 to 64 of A-Z, a-z, 0-9, `_`, `.` and `-`.");
   const { max = 1, waitMs = 0, leaseMs = DEFAULT_LEASE_MS, tools = null } = wish;
   if (tools !== null && tools.length > MOST_TOOLS) throw invalid(`\`tools\` may name ${MOST_TOOLS} tools at most.`);
   return {

@@ -4,13 +4,13 @@ import type { Task } from "../task/task";
 import type { TaskEvent } from "../task/transition";
 import type { LogLevel, TaskContext } from "../tool/context";
 import { factsOf } from "./audit";
-import { restartPause } from "./back-off";
 import type { RegisteredTool } from "../tool/registry";
 import type { RunHolder } from "./durable-run";
 import type { Limits } from "./limits";
 import { broken, eventOf, timeoutOf, toolFor, type OutcomeParts } from "./run-outcome";
 import { RunTimer, type RunTimes } from "./run-timer";
 import { runTool } from "./run-tool";
+import { restarted } from "./setback";
 import { RunAborted } from "./suspension";
 import type { WorkAct, Worked } from "./work";
 
@@ -165,10 +165,7 @@ export class LeasedRun {
 export async function cutOff(lease: string, work: LeasedRunParts["work"], limits: Limits, clock: Clock): Promise<void> {
   const found = await work({ kind: "tend" });
   if (found?.kind !== "held" || found.task.lease?.id !== lease) return;
-  const { maxRestarts, minTtlMs } = limits;
-  const at = clock();
-  const retryAt = at + restartPause(found.task.restarts);
-  await work({ kind: "emit", lease, event: { type: "restarted", at, retryAt, maxRestarts, minTtlMs } });
+  await work({ kind: "emit", lease, event: restarted(found.task, limits, clock()) });
 }
 
 /** The run knows them: nobody else adds a step while it goes on. */

@@ -4,10 +4,10 @@ import type { Task } from "../task/task";
 import type { TaskEvent } from "../task/transition";
 import type { LogLevel } from "../tool/context";
 import { mayContinue, type RegisteredTool, type Registry } from "../tool/registry";
-import { attemptBackOff } from "./back-off";
 import type { Ending } from "./ending";
 import type { Limits } from "./limits";
 import type { RunEnd } from "./run-tool";
+import { failedAttempt } from "./setback";
 
 export type OutcomeParts = {
   readonly registry: Registry;
@@ -64,18 +64,9 @@ const settled = ({ outcome, statusMessage }: Ending, { clock, limits }: OutcomeP
 
 function attemptFailed({ outcome, statusMessage }: Ending, task: Task, parts: OutcomeParts): TaskEvent {
   const { clock, limits, random, registry } = parts;
-  const { attempts, tool } = task;
-  const most = registry.get(tool)?.tool.maxAttempts ?? limits.maxAttempts;
-  const at = clock();
-  const reason = statusMessage ?? "It failed.";
-  return {
-    type: "attempt_failed",
-    at,
-    retryAt: attempts + 1 >= most ? null : at + attemptBackOff(attempts, random),
-    statusMessage: most > 1 ? `Attempt ${attempts + 1} of ${most}: ${reason}` : reason,
-    giveUp: outcome,
-    minTtlMs: limits.minTtlMs,
-  };
+  const most = registry.get(task.tool)?.tool.maxAttempts ?? limits.maxAttempts;
+  const failed = failedAttempt(task, outcome, statusMessage ?? "It failed.", { most, limits, at: clock(), random });
+  return { ...failed, type: "attempt_failed" };
 }
 
 /** The text of an exception is for the operator and nobody else. */

@@ -2,7 +2,6 @@ import { isExpired, type Owner, type Task, type TaskDraft } from "../task/task";
 import { nextDue } from "../task/due";
 import { createTask, transition, type TaskEvent } from "../task/transition";
 import { announce } from "./announce";
-import { restartPause } from "./back-off";
 import { sortAnswers } from "./check-answer";
 import { HandOver } from "./hand-over";
 import type { HostParts } from "./host-parts";
@@ -11,6 +10,7 @@ import { mirrorOf } from "./mirror";
 import { Outbox } from "./outbox";
 import { PollBucket } from "./poll-bucket";
 import { Runner } from "./runner";
+import { restarted } from "./setback";
 import { toSnapshot, withoutBody } from "./snapshot";
 import type { Examined, Mirror } from "./task-index";
 import type { Command, OpenQuestion, Polled, ReadOptions, TaskFeedMessage, TaskSnapshot, Told } from "./task-store";
@@ -202,10 +202,7 @@ export class TaskHost {
       this.#dispatch({ type: "expired", at: now });
       return;
     }
-    if (this.#leaseIsDead(task)) {
-      const { maxRestarts, minTtlMs } = limits;
-      this.#dispatch({ type: "restarted", at: now, retryAt: now + restartPause(task.restarts), maxRestarts, minTtlMs });
-    }
+    if (this.#leaseIsDead(task)) this.#dispatch(restarted(task, limits, now));
     for (const event of overdue(task, this.#judging())) this.#dispatch(event);
     if (task.runs.in === "object") this.#dispatch({ type: "started", at: now });
     if (this.#runner.until() !== null) this.#watchAt = now + LEASE_MS;

@@ -1,9 +1,5 @@
 import type { Owner } from "../task/task";
 
-const QUEUE_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
-
-export const isQueueName = (name: string): boolean => QUEUE_NAME.test(name);
-
 /** A task that waits for a worker. */
 export type QueuedTask = { readonly id: string; readonly owner: Owner; readonly tool: string };
 

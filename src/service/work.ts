@@ -13,10 +13,10 @@ import {
 } from "../task/task";
 import type { TaskEvent } from "../task/transition";
 import { canBeAsked } from "../tool/asks";
-import { attemptBackOff, restartPause } from "./back-off";
 import { jsonText } from "./ending";
 import type { Limits } from "./limits";
 import { QuestionBook } from "./question-book";
+import { failedAttempt, restarted } from "./setback";
 import { longestWait, raisedTtl } from "./ttl";
 import { endingOf, isSameError, isSameResult } from "./work-result";
 
@@ -108,17 +108,11 @@ const lapses = ({ runs }: Task): boolean => runs.in !== "workflow";
 
 /** What a lease that has ended by now means; nothing while it lasts. */
 function lapseOf(task: Task, parts: Parts): readonly TaskEvent[] {
-  const { limits, now, random } = parts;
-  if (task.stage.phase === "settled" || !task.lease || task.lease.until > now || !lapses(task)) return [];
-  if (task.stage.phase === "working" && task.runs.in !== "queue") return [restarted(task, parts)];
+  if (task.stage.phase === "settled" || !task.lease || task.lease.until > parts.now || !lapses(task)) return [];
+  if (task.stage.phase === "working" && task.runs.in !== "queue") return [restarted(task, parts.limits, parts.now)];
   const message = `The worker "${task.lease.worker}" stopped reporting.`;
-  return [{ ...failure(task, failed(message), message, true, { limits, now, random }), type: "lease_lapsed" }];
+  return [{ ...failure(task, failed(message), message, parts), type: "lease_lapsed" }];
 }
-
-const restarted = ({ restarts }: Task, { limits, now }: Parts): TaskEvent => {
-  const { maxRestarts, minTtlMs } = limits;
-  return { type: "restarted", at: now, retryAt: now + restartPause(restarts), maxRestarts, minTtlMs };
-};
 
 /** A run that was silent and goes on, as its engine says, has its lease for as long again. */
 const offered = (task: Task, now: number): TaskEvent =>
@@ -172,7 +166,7 @@ function planClaim(task: Task, lease: Lease, parts: Parts): WorkPlan {
 
 /** Only its Workflow claims it: whoever held it until now was an earlier life of the same, and is no more. */
 const supersedes = (task: Task, parts: Parts): readonly TaskEvent[] =>
-  task.runs.in === "workflow" && task.lease !== null ? [restarted(task, parts)] : [];
+  task.runs.in === "workflow" && task.lease !== null ? [restarted(task, parts.limits, parts.now)] : [];
 
 type LeasedAct = Extract<WorkAct, { readonly lease: string }>;
 
@@ -199,7 +193,7 @@ function eventsOf(task: Task, act: LeasedAct, parts: Parts): readonly TaskEvent[
       const giveUp: Outcome = { kind: "error", error: act.error };
       if (!act.retry)
         return [{ type: "settled", at, outcome: giveUp, statusMessage: message, minTtlMs: limits.minTtlMs }];
-      return [{ ...failure(task, giveUp, message, true, parts), type: "attempt_failed" }];
+      return [{ ...failure(task, giveUp, message, parts), type: "attempt_failed" }];
     }
     case "release":
       return [{ type: "released", at }];
@@ -267,16 +261,9 @@ function isSame(task: Task, outcome: Outcome, act: LeasedAct): boolean {
   return act.kind === "fail" && isSameError(outcome, act.error);
 }
 
-function failure(task: Task, giveUp: Outcome, reason: string, retry: boolean, { limits, now, random }: Parts) {
+function failure(task: Task, giveUp: Outcome, reason: string, { limits, now, random }: Parts) {
   const most = (task.runs.in === "queue" ? task.runs.maxAttempts : null) ?? limits.maxAttempts;
-  const last = !retry || task.attempts + 1 >= most;
-  return {
-    at: now,
-    retryAt: last ? null : now + attemptBackOff(task.attempts, random),
-    statusMessage: most > 1 ? `Attempt ${task.attempts + 1} of ${most}: ${reason}` : reason,
-    giveUp,
-    minTtlMs: limits.minTtlMs,
-  };
+  return failedAttempt(task, giveUp, reason, { most, limits, at: now, random });
 }
 
 const failed = (message: string): Outcome => ({ kind: "error", error: { code: -32603, message } });

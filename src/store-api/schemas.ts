@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import { TaskError } from "../task/errors";
 import { isObject, type JsonObject } from "../task/json";
-import type { InputRequest } from "../task/task";
 import { quoted } from "../tool/field-name";
 import { checkZod } from "../tool/zod-schema";
 
@@ -117,7 +116,7 @@ export const ProgressBody = z.strictObject({
   }),
   leaseMs,
 });
-export const AskBody = z.strictObject({
+const AskBody = z.strictObject({
   lease,
   questions: z.record(z.string(), inputRequest),
   timeoutMs: z.optional(z.int()),
@@ -133,13 +132,13 @@ export const ReleaseBody = z.strictObject({ lease });
 export type TaskFieldsBody = z.output<typeof taskFields>;
 export type WhoseQuery = z.output<typeof AsQuery>;
 
-/** The questions of an ask by key, whatever their keys are called: zod leaves one out that is called `__proto__`. */
-export function questionsOf(body: unknown): Readonly<Record<string, InputRequest>> {
-  const { questions } = read(AskBody, body, "body");
+/** An ask, whatever the keys of its questions are called: zod leaves one out that is called `__proto__`. */
+export function readAsk(body: unknown): z.output<typeof AskBody> {
+  const asked = read(AskBody, body, "body");
   const given: unknown = isObject(body) ? body["questions"] : undefined;
-  if (!isObject(given) || !Object.hasOwn(given, "__proto__")) return questions;
+  if (!isObject(given) || !Object.hasOwn(given, "__proto__")) return asked;
   const odd = read(inputRequest, given["__proto__"], "body.questions.__proto__");
-  return Object.fromEntries([...Object.entries(questions), ["__proto__", odd]]);
+  return { ...asked, questions: Object.fromEntries([...Object.entries(asked.questions), ["__proto__", odd]]) };
 }
 
 /** Throws `invalid` with a sentence that names the place; `root` is what the place is named from. */

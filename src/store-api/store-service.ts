@@ -41,9 +41,10 @@ const CLEANUP_BUDGET = 200;
 const SAVE_ATTEMPTS = 5;
 
 /** The store API in process. Whose call it is decides what it may do. */
-export const storeService = (parts: StoreServiceParts): { as(principal: Principal): StoreApi } => ({
-  as: (principal) => new StoreService(parts, principal),
-});
+export function storeService(parts: StoreServiceParts): { as(principal: Principal): StoreApi } {
+  const apart = { ...parts, records: withChosenIds(parts.records) };
+  return { as: (principal) => new StoreService(apart, principal) };
+}
 
 type Place = RecordAccess & { readonly namespace: Namespace };
 
@@ -54,7 +55,7 @@ class StoreService implements StoreApi {
 
   constructor(parts: StoreServiceParts, principal: Principal) {
     this.#parts = parts;
-    this.#records = withChosenIds(parts.records);
+    this.#records = parts.records;
     this.#principal = principal;
   }
 

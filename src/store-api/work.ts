@@ -8,15 +8,14 @@ import { given } from "./given";
 import { memberOf } from "./posted-record";
 import { listText, withMembers } from "./record-text";
 import {
-  AskBody,
   ClaimBody,
   CompleteBody,
   FailBody,
   HeartbeatBody,
   NoQuery,
   ProgressBody,
-  questionsOf,
   read,
+  readAsk,
   readQuery,
   ReleaseBody,
 } from "./schemas";
@@ -69,10 +68,7 @@ export function workOperations({ work, log }: StoreDeps): readonly Operation[] {
       const { progress, ...told } = read(ProgressBody, c.var.posted.value, "body");
       return work.progress(task, { ...given(told), progress: given(progress) });
     }),
-    onTask("ask", (c, task) => {
-      const { value } = c.var.posted;
-      return work.ask(task, { ...given(read(AskBody, value, "body")), questions: questionsOf(value) });
-    }),
+    onTask("ask", (c, task) => work.ask(task, given(readAsk(c.var.posted.value)))),
     onTask("complete", (c, task) => {
       const { lease } = read(CompleteBody, c.var.posted.value, "body");
       return work.complete(task, { lease, result: memberOf(c, "result") });

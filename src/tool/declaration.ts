@@ -5,8 +5,8 @@ import type { AnyTool } from "./define-tool";
 export const HELPER_TOOLS: readonly string[] = ["task_result", "task_answer", "task_cancel", "task_list"];
 
 /** MCP 2026-07-28 tools §Tool Names. */
-const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
-const QUEUE = /^[A-Za-z0-9_.-]{1,64}$/;
+export const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
+export const QUEUE_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 /** An object's run is cut off by the platform after fifteen minutes; a step of a Workflow never. */
 const LONGEST_TIMEOUT_MS = { object: 840_000, workflow: 86_400_000 };
 const RUNNERS: readonly string[] = Object.keys(LONGEST_TIMEOUT_MS);
@@ -14,7 +14,7 @@ const SUPPORT: readonly string[] = ["required", "optional", "forbidden"];
 const ASKS: readonly string[] = ["form", "url", "sampling", "roots"];
 const HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
 
-export const isToolName = (name: string): boolean => NAME.test(name);
+export const isToolName = (name: string): boolean => TOOL_NAME.test(name);
 
 /** Finds at start what would otherwise fail in somebody's call. Plain JavaScript may declare tools too: types are not trusted. */
 export function checkDeclaration(tool: AnyTool): void {
@@ -47,7 +47,7 @@ export function checkDeclaration(tool: AnyTool): void {
   );
   if (tool.queue !== undefined) {
     demand(tool.runs === undefined, "`runs` is for tools that run here, and this one runs at workers");
-    demand(QUEUE.test(tool.queue), "`queue` must be 1 to 64 of A-Z, a-z, 0-9, `_`, `.` and `-`");
+    demand(QUEUE_NAME.test(tool.queue), "`queue` must be 1 to 64 of A-Z, a-z, 0-9, `_`, `.` and `-`");
     // Nothing of it runs within a call.
     demand(tool.task !== "forbidden", '`task` must be "required" or "optional", since its work waits for a worker');
     demand(tool.prepare === undefined, "`prepare` is for tools that run here, and this one runs at workers");

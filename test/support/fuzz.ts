@@ -1,4 +1,5 @@
 // Requests that began as good ones. All chance comes from one seed, so that a run can be had again.
+import { mulberry32 } from "../../src/kit/random";
 
 export type Random = {
   /** In [0, 1). */
@@ -9,15 +10,8 @@ export type Random = {
   readonly chance: (p: number) => boolean;
 };
 
-/** Mulberry32: small, and the same everywhere. */
 export function randomFrom(seed: number): Random {
-  let state = seed >>> 0;
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const next = mulberry32(seed);
   const below = (n: number): number => Math.floor(next() * n);
   return { next, below, of: (all) => all[below(all.length)] as (typeof all)[number], chance: (p) => next() < p };
 }
