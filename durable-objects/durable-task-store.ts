@@ -14,6 +14,8 @@ import type {
   TaskListQuery,
   TaskListRow,
   TaskRef,
+  TaskSearch,
+  TaskSearchPage,
   TaskSnapshot,
   TaskStore,
   Told,
@@ -45,6 +47,7 @@ export type DurableTaskStoreParts = {
 export const durableTaskStore = (parts: DurableTaskStoreParts): TaskStore => new DurableTaskStore(parts);
 
 class DurableTaskStore implements TaskStore {
+  readonly pushes = true;
   readonly #objects: StorageBindings;
   readonly #limits: Limits;
   readonly #clock: Clock;
@@ -147,6 +150,23 @@ class DurableTaskStore implements TaskStore {
     return { rows: (await Promise.all(asked)).filter((row) => row !== null), more };
   }
 
+  async search(query: TaskSearch): Promise<TaskSearchPage> {
+    const name = ownerIndexName(query.namespace, query.owner, "");
+    const found = await calling(() => indexStub(this.#objects, name).search(query, this.#clock()));
+    const unconfirmed = new Set(found.reserved);
+    // Filters and places go by what the index knows; what is asked is only whether there is a task at all.
+    const asked = found.rows.map(async (row) =>
+      !unconfirmed.has(row.id) || (await this.#rowOf({ id: row.id, owner: query.owner })) ? row : null,
+    );
+    const rows = (await Promise.all(asked)).filter((row) => row !== null);
+    const last = found.rows.at(-1);
+    const lost = found.rows.length - rows.length;
+    if (rows.length > 0 || !found.more || !last) return { rows, more: found.more, total: found.total - lost };
+    // Whoever asks could go on only from a row it was given.
+    const next = await this.search({ ...query, after: last });
+    return { ...next, total: next.total - lost };
+  }
+
   sweep(budget: number): Promise<SweepReport> {
     return sweepObjects({ objects: this.#objects, limits: this.#limits, clock: this.#clock }, budget);
   }
@@ -179,7 +199,7 @@ class DurableTaskStore implements TaskStore {
 
   /** A row for a reservation whose task exists, though its index has not heard of it yet. */
   async #rowOf(ref: TaskRef): Promise<TaskListRow | null> {
-    const task = await this.read(ref);
+    const task = await this.read(ref, { body: false });
     if (!task) return null;
     const { id, createdAt, tool, contextId, origin, stage, statusAt } = task;
     const outcome = stage.phase === "settled" ? stage.outcome.kind : null;

@@ -1,5 +1,5 @@
 import type { DueRow, Examined, Mirror, Reservation, Reserved } from "../src/service/task-index";
-import type { TaskListPage, TaskListQuery, TaskListRow } from "../src/service/task-store";
+import { toColumn } from "./context-column";
 import { ownerIndexSql, ownerIndexUpgrades } from "./owner-index-sql";
 import { Schema } from "./schema";
 
@@ -13,17 +13,6 @@ const minuteOf = (now: number): number => Math.floor(now / MINUTE_MS);
 export type Row = { id: string; phase: string; version: number; deadline: number; mark: string | null };
 type KeyRow = Omit<Row, "phase"> & { digest: string; expires_at: number | null };
 type Tally = { stored: number; live: number; told: number | null; minute: number; created: number };
-type ListRow = {
-  id: string;
-  created_at: number;
-  tool: string;
-  context_id: string | null;
-  origin: string;
-  phase: TaskListRow["phase"];
-  outcome: TaskListRow["outcome"];
-  status_at: number;
-  version: number;
-};
 
 /**
  * The rows of one index and their counters. All of it synchronous: what is decided and what is written belong to one
@@ -86,8 +75,8 @@ export class IndexRows {
     if (idempotency) this.query("freeKey", tool, idempotency.key);
     const { key, digest } = idempotency ?? { key: null, digest: null };
     const { mark, owner, status } = wanted.record ?? { mark: null, owner: null, status: null };
-    const columns = [id, createdAt, tool, contextId, origin, createdAt, due, deadline, key, digest];
-    this.query("insert", ...columns, mark, owner, status);
+    const columns = [id, createdAt, tool, toColumn(contextId), origin, createdAt, due, deadline, key, digest];
+    this.query("insert", ...columns, mark, owner, status, mark === null ? "submitted" : null);
     this.query("countNew", minuteOf(now), minuteOf(now));
     return { kind: "reserved", id, deadline };
   }
@@ -134,14 +123,6 @@ export class IndexRows {
     this.query("postpone", now + SECOND_LOOK_MS, id);
   }
 
-  list(query: TaskListQuery, now: number): TaskListPage & { readonly reserved: readonly string[] } {
-    const after = query.after ?? { createdAt: Number.MAX_SAFE_INTEGER, id: "" };
-    const found = this.query<ListRow>("list", after.createdAt, after.id, now, query.limit + 1);
-    const page = found.slice(0, query.limit);
-    const reserved = page.filter((row) => row.version === 0).map((row) => row.id);
-    return { rows: page.map(toListRow), more: found.length > query.limit, reserved };
-  }
-
   due(now: number, limit: number): readonly DueRow[] {
     const rows = this.query<{ id: string; version: number; mark: string | null }>("due", now, limit);
     return rows.map(({ id, version, mark }) => ({ id, confirmed: version > 0, ...(mark === null ? {} : { mark }) }));
@@ -172,10 +153,11 @@ export class IndexRows {
     await this.#schema.wipe();
   }
 
-  #write(row: Row, { id, version, phase, outcome, statusAt, expiresAt, record }: Mirror, due: number | null): void {
+  #write(row: Row, mirror: Mirror, due: number | null): void {
+    const { id, version, phase, outcome, standing, statusAt, expiresAt, record } = mirror;
     const columns = [version, phase, outcome, statusAt, due, expiresAt];
     if (record) this.query("mirrorRecord", ...columns, record.createdAt, record.status, record.settledAt, id);
-    else this.query("mirror", ...columns, id);
+    else this.query("mirror", ...columns, standing, id);
     if (row.phase !== "settled" && phase === "settled") this.query("count", 0, -1);
   }
 
@@ -208,14 +190,3 @@ const isOf = (row: Row, mirror: Mirror): boolean => row.mark === (mirror.record?
 /** An unconfirmed row counts as held, whatever its age: only its object can say that no task was made. */
 const isExpired = (row: KeyRow, now: number): boolean =>
   row.version > 0 && row.expires_at !== null && row.expires_at <= now;
-
-const toListRow = (row: ListRow): TaskListRow => ({
-  id: row.id,
-  createdAt: row.created_at,
-  tool: row.tool,
-  contextId: row.context_id,
-  origin: row.origin,
-  phase: row.phase,
-  outcome: row.outcome,
-  statusAt: row.status_at,
-});

@@ -13,6 +13,8 @@ import type {
   TaskListPage,
   TaskListQuery,
   TaskRef,
+  TaskSearch,
+  TaskSearchPage,
   TaskSnapshot,
   TaskStore,
   Told,
@@ -43,7 +45,7 @@ export class MemoryObjectBase extends DurableObject<Bindings> {
   constructor(ctx: DurableObjectState, env: Bindings, wiring: Wiring) {
     super(ctx, env);
     const config = wiring.configOf(env);
-    const { registry, clock, log } = wiring;
+    const { registry, clock, log, letters } = wiring;
     const { asking } = durableSessions({ objects: env });
     const fetch = wiring.fetchFor(config);
     const queues = queueCalls(durableQueues(env), clock);
@@ -54,6 +56,8 @@ export class MemoryObjectBase extends DurableObject<Bindings> {
       log,
       limits: config.limits,
       fetch,
+      letters,
+      post: wiring.postFor(config),
       asking,
       queues,
       workflows,
@@ -86,6 +90,10 @@ export class MemoryObjectBase extends DurableObject<Bindings> {
 
   async list(query: TaskListQuery): Promise<TaskListPage> {
     return this.#store.list(query);
+  }
+
+  async search(query: TaskSearch): Promise<TaskSearchPage> {
+    return this.#store.search(query);
   }
 
   async sweep(budget: number): Promise<SweepReport> {
@@ -137,6 +145,8 @@ export function memoryObjectStore(objects: Bindings): TaskStore {
     tell: (ref, command) => callingOnce(() => object().tell(ref, command)),
     work: (id, act) => calling(() => object().work(id, act)),
     list: (query) => calling(() => object().list(query)),
+    search: (query) => calling(() => object().search(query)),
+    pushes: true,
     sweep: (budget) => callingOnce(() => object().sweep(budget)),
     watch: async (ref, { after, deliver = 0, signal }) => {
       const from = (seq: number | undefined) =>

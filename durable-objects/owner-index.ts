@@ -1,7 +1,13 @@
 import { DurableObject } from "cloudflare:workers";
 import { MinuteCount } from "../src/service/minute-count";
 import type { DueRow, Examined, Mirror, Reservation, Reserved, TaskIndex } from "../src/service/task-index";
-import type { OwnerFeedMessage, TaskListPage, TaskListQuery } from "../src/service/task-store";
+import type {
+  OwnerFeedMessage,
+  TaskListPage,
+  TaskListQuery,
+  TaskSearch,
+  TaskSearchPage,
+} from "../src/service/task-store";
 import type { Phase } from "../src/task/task";
 import { broadcast, isFull, isUpgrade, openFeed } from "./feed-socket";
 import { IndexRows } from "./index-rows";
@@ -9,6 +15,7 @@ import { directoryShard } from "./names";
 import { RecordRows } from "./record-rows";
 import type { RecordIndexCalls, RecordReserved, RecordRow, RecordRowQuery, SettledRow } from "./record-rpc";
 import { directoryStub, type StorageBindings } from "./rpc";
+import { found, listed } from "./task-pages";
 
 /** The directory is told whole minutes, rounded down, so that a burst of tasks writes there once. */
 const DIRECTORY_STEP_MS = 60_000;
@@ -79,7 +86,11 @@ export class OwnerIndex extends DurableObject<StorageBindings> implements TaskIn
   }
 
   async list(query: TaskListQuery, now: number): Promise<TaskListPage & { readonly reserved: readonly string[] }> {
-    return this.#rows.list(query, now);
+    return listed(this.#rows, query, now);
+  }
+
+  async search(query: TaskSearch, now: number): Promise<TaskSearchPage & { readonly reserved: readonly string[] }> {
+    return found(this.#rows, query, now);
   }
 
   async due(now: number, limit: number): Promise<readonly DueRow[]> {

@@ -11,7 +11,7 @@ export const STATUSES: readonly string[] = [
 ];
 
 /** In the words of an index's rows, which are those of tasks. */
-const STANDING: { readonly [S in RecordStatus]: Pick<Mirror, "phase" | "outcome"> } = {
+const STATE: { readonly [S in RecordStatus]: Pick<Mirror, "phase" | "outcome"> } = {
   working: { phase: "working", outcome: null },
   input_required: { phase: "input_required", outcome: null },
   completed: { phase: "settled", outcome: "result" },
@@ -24,8 +24,8 @@ export function recordMirror(record: StoredRecord, mark: string, retentionMs: nu
   const { id, version, createdAt, updatedAt, settledAt, ttlMs, task } = record;
   const expiresAt = recordExpiresAt(record, retentionMs);
   const facts = { mark, createdAt, status: task?.status ?? NO_STATUS, settledAt: ttlMs === null ? settledAt : null };
-  const standing = STANDING[task?.status ?? "working"];
-  return { id, version, ...standing, statusAt: updatedAt, due: expiresAt, expiresAt, record: facts };
+  const state = STATE[task?.status ?? "working"];
+  return { id, version, ...state, standing: null, statusAt: updatedAt, due: expiresAt, expiresAt, record: facts };
 }
 
 /** Whether a write is news for the index: its row shows something else, or is looked at another time. */

@@ -75,7 +75,7 @@ export class RunnerObjectBase extends DurableObject<Bindings> implements RunnerC
     const { storage } = this.ctx;
     const { clock } = this.#wiring;
     const task = run.task();
-    const due = task && !isExpired(task, clock(), this.#limits().retentionMs) ? nextWork(task) : null;
+    const due = task && !isExpired(task, clock(), this.#limits().retentionMs) ? nextWork(task, clock()) : null;
     const lease = storage.kv.get<string>(LEASE);
     const unfinished = due !== null && lease !== undefined && task?.lease?.id === lease;
     // Kept for the next turn, which says that this run was cut off.

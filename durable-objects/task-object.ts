@@ -30,6 +30,8 @@ export class TaskObjectBase extends DurableObject<Bindings> implements TaskCalls
       registry: wiring.registry,
       limits: config.limits,
       fetch: wiring.fetchFor(config),
+      letters: wiring.letters,
+      post: wiring.postFor(config),
       log: wiring.log,
       mirror: (task, mirror) => indexOf(env, task).mirror(mirror),
       touch: (task) => indexOf(env, task).touch(task.id, task.version, task.stage.phase),

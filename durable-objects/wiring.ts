@@ -1,5 +1,7 @@
 import type { Clock } from "../src/clock";
 import type { Config } from "../src/env";
+import type { Letters } from "../src/service/push-letter";
+import type { SafeFetch } from "../src/service/safe-fetch";
 import type { TaskStore } from "../src/service/task-store";
 import type { LogLevel, TaskContext } from "../src/tool/context";
 import type { Registry } from "../src/tool/registry";
@@ -24,5 +26,8 @@ export type Wiring = {
   /** The deployment's store: its own, or one that `createHoldfast` was given. */
   readonly storeOf: (env: object) => TaskStore;
   readonly fetchFor: (config: Config) => TaskContext["fetch"];
+  /** What push targets are told of a task, and what sends it. */
+  readonly letters: Letters;
+  readonly postFor: (config: Config) => SafeFetch;
   readonly log: (level: LogLevel, message: string, data: object) => void;
 };

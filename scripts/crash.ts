@@ -55,7 +55,7 @@ try {
   look(atRest, rested);
   await server.restart();
   progress.says("having everything expire");
-  await expireAll(server, journal);
+  await expireAll(server, doors, journal);
   await server.kill();
   look([nothing], server.now());
 } finally {

@@ -20,7 +20,7 @@ export const cors = (config: { readonly allowedOrigins: readonly string[] }) =>
   });
 
 /** Without `WWW-Authenticate` a page could not find out where to get a token. */
-const EXPOSED = "WWW-Authenticate, Mcp-Session-Id, Retry-After, ETag";
+const EXPOSED = "WWW-Authenticate, Mcp-Session-Id, Retry-After, ETag, A2A-Extensions, X-A2A-Extensions";
 
 const KNOWN_HEADERS = [
   "authorization",
@@ -32,6 +32,8 @@ const KNOWN_HEADERS = [
   "mcp-session-id",
   "last-event-id",
   "a2a-version",
+  "a2a-extensions",
+  "x-a2a-extensions",
   "idempotency-key",
   "if-match",
   "if-none-match",

@@ -36,6 +36,12 @@ export type Config = {
   readonly sweepBudget: number;
   /** How long a call of a client without tasks is held open. */
   readonly inlineWaitMs: number;
+  readonly a2a: {
+    /** How long a send waits for its task when it does not ask to return at once. */
+    readonly blockMs: number;
+    /** Whether 0.3 is spoken too. */
+    readonly legacy: boolean;
+  };
   readonly allowedOrigins: readonly string[];
   readonly allowAnonymous: boolean;
   readonly allowLocalFetch: boolean;
@@ -49,14 +55,13 @@ export type Config = {
   readonly remoteTools: readonly RemoteTool[];
 };
 
-/** One line of the README's table. */
+/** One line of the README's table, which says what it is for: the Worker never needs to. */
 export type Setting = {
   readonly name: string;
   /** Null: unset. */
   readonly default: string | null;
   /** What a value must be, in the words of the error that refuses it. */
   readonly range: string;
-  readonly meaning: string;
   /** Its value is repeated nowhere, not even in that error. */
   readonly secret: boolean;
 };
@@ -65,9 +70,9 @@ export type Setting = {
 export function parseEnv(env: Readonly<Record<string, unknown>>): Config {
   const values: Record<string, unknown> = {};
   const faults: string[] = [];
-  for (const [name, { default: fallback, range, secret, schema }] of Object.entries(TABLE)) {
+  for (const [name, { default: fallback, range, valueOf, secret, schema }] of Object.entries(TABLE)) {
     const text = textOf(env[name]) ?? fallback;
-    const parsed = text === null ? null : schema.safeParse(text);
+    const parsed = text === null ? null : schema.safeParse(valueOf(text));
     if (parsed?.success === false) {
       faults.push(`${name} must be ${range}; ${secret ? whereWrong(parsed.error) : `it is ${quote(text)}`}.`);
     } else {
@@ -81,92 +86,51 @@ export function parseEnv(env: Readonly<Record<string, unknown>>): Config {
   return toConfig(parsed);
 }
 
-const setting = <T, const D extends string | null>(
-  fallback: D,
-  { range, schema }: Kind<T>,
-  meaning: string,
-  secret = false,
-) => ({
+const setting = <T, const D extends string | null>(fallback: D, kind: Kind<T>, secret = false) => ({
   default: fallback,
-  range,
-  schema,
-  meaning,
+  ...kind,
   secret,
 });
 
 const TABLE = {
-  TASK_TTL_MS: setting(
-    "86400000",
-    orUnlimited(milliseconds()),
-    "ttl of a task when neither caller nor tool asked for one",
-  ),
-  TASK_MIN_TTL_MS: setting(
-    "60000",
-    milliseconds(),
-    "smaller ttls are raised to this; also the time left to fetch a result",
-  ),
-  TASK_MAX_TTL_MS: setting("2592000000", orUnlimited(milliseconds()), "larger ttls are lowered to this"),
-  TASK_RETENTION_MS: setting("604800000", milliseconds(), "how long settled tasks without a ttl are kept"),
-  TASK_POLL_INTERVAL_MS: setting("1000", milliseconds(250, 86_400_000), "poll interval suggested to clients"),
-  TASK_TIMEOUT_MS: setting(
-    "600000",
-    milliseconds(1, 840_000),
-    "longest run of a tool between suspensions; in a Workflow, longest step",
-  ),
-  TASK_MAX_ATTEMPTS: setting("3", whole(1, 1000), "failed attempts before a task fails"),
-  TASK_MAX_RESTARTS: setting("20", whole(0, 1000), "runs a task may lose to restarts of the platform before it fails"),
-  QUESTION_TTL_MS: setting("604800000", milliseconds(), "how long a question without a deadline of its own waits"),
-  RESERVATION_MS: setting("30000", milliseconds(1000, 3_600_000), "a reserved task not stored by then is dropped"),
-  TASK_STORE: setting(
-    "durable",
-    oneOf("durable", "memory"),
-    "where tasks live; memory keeps nothing, for trials and tests",
-  ),
-  TASK_SCOPING: setting(
-    "strict",
-    oneOf("strict", "lenient"),
-    "lenient opens tasks made by nobody to every identified caller; needs an auth setting",
-  ),
-  MAX_TASKS_PER_OWNER: setting("10000", whole(1, 10_000_000), "stored tasks of one owner; exact"),
-  MAX_LIVE_TASKS_PER_OWNER: setting("1000", whole(1, 10_000_000), "tasks of one owner not yet settled"),
-  CREATES_PER_MINUTE: setting(
-    "600",
-    whole(1, 1_000_000),
-    "new tasks of one owner, or of one anonymous address, in a minute",
-  ),
-  POLL_BURST: setting(
-    "120",
-    whole(10, 1_000_000),
-    "polls of one task that are free; more must keep to ten times the advertised rate",
-  ),
-  MAX_STREAMS_PER_OWNER: setting(
-    "50",
-    whole(1, 10_000),
-    "streams open at one owner's feed, and as many at one task or record",
-  ),
-  INLINE_WAIT_MS: setting("45000", milliseconds(0, 600_000), "how long a call of a client without tasks is held open"),
-  MAX_BODY_BYTES: setting("4194304", bytes(), "largest request body"),
-  RESULT_LIMIT_BYTES: setting("10485760", bytes(), "largest stored result, arguments or answer"),
-  MAX_JSON_DEPTH: setting("64", whole(8, 512), "deepest nesting of a request body"),
-  SWEEP_BUDGET: setting("1000", whole(10, 10_000), "object calls one cron run may make; the free plan allows 50"),
-  ALLOWED_ORIGINS: setting(null, origins, "web origins that may call, besides local ones on a local server"),
-  ALLOW_ANONYMOUS: setting("false", flag(), "lets callers without a credential in on hosts that are not local"),
-  ALLOW_LOCAL_FETCH: setting("false", flag(), "for development: URLs a caller gives may be local"),
-  AUTH_TOKENS: setting(null, tokens, "who may call: hashes of bearer tokens, and whose they are", true),
-  AUTH_ISSUER: setting(null, webUrl, "OAuth: the authorization server, as its tokens spell it in `iss`"),
-  AUTH_AUDIENCE: setting(null, audience, "OAuth: what its tokens for this server carry as `aud`"),
-  AUTH_JWKS_URL: setting(null, webUrl, "OAuth: where it publishes its keys"),
-  STORE_NAMESPACES: setting(
-    '[{ "name": "default" }, { "name": "documents", "kind": "document" }]',
-    namespaces,
-    "what the store API keeps, by name, each with its policy",
-  ),
-  REMOTE_TOOLS: setting("[]", remoteTools, "tools whose work is done elsewhere, by workers that claim it"),
-  SEALING_KEY: setting(null, secretText, "seals what clients carry for us; unset, a key is minted and kept", true),
+  TASK_TTL_MS: setting("86400000", orUnlimited(milliseconds())),
+  TASK_MIN_TTL_MS: setting("60000", milliseconds()),
+  TASK_MAX_TTL_MS: setting("2592000000", orUnlimited(milliseconds())),
+  TASK_RETENTION_MS: setting("604800000", milliseconds()),
+  TASK_POLL_INTERVAL_MS: setting("1000", milliseconds(250, 86_400_000)),
+  TASK_TIMEOUT_MS: setting("600000", milliseconds(1, 840_000)),
+  TASK_MAX_ATTEMPTS: setting("3", whole(1, 1000)),
+  TASK_MAX_RESTARTS: setting("20", whole(0, 1000)),
+  QUESTION_TTL_MS: setting("604800000", milliseconds()),
+  RESERVATION_MS: setting("30000", milliseconds(1000, 3_600_000)),
+  TASK_STORE: setting("durable", oneOf("durable", "memory")),
+  TASK_SCOPING: setting("strict", oneOf("strict", "lenient")),
+  MAX_TASKS_PER_OWNER: setting("10000", whole(1, 10_000_000)),
+  MAX_LIVE_TASKS_PER_OWNER: setting("1000", whole(1, 10_000_000)),
+  CREATES_PER_MINUTE: setting("600", whole(1, 1_000_000)),
+  POLL_BURST: setting("120", whole(10, 1_000_000)),
+  MAX_STREAMS_PER_OWNER: setting("50", whole(1, 10_000)),
+  INLINE_WAIT_MS: setting("45000", milliseconds(0, 600_000)),
+  A2A_BLOCK_MS: setting("300000", milliseconds(0, 3_600_000)),
+  A2A_LEGACY: setting("true", flag()),
+  MAX_BODY_BYTES: setting("4194304", bytes()),
+  RESULT_LIMIT_BYTES: setting("10485760", bytes()),
+  MAX_JSON_DEPTH: setting("64", whole(8, 512)),
+  SWEEP_BUDGET: setting("1000", whole(10, 10_000)),
+  ALLOWED_ORIGINS: setting(null, origins),
+  ALLOW_ANONYMOUS: setting("false", flag()),
+  ALLOW_LOCAL_FETCH: setting("false", flag()),
+  AUTH_TOKENS: setting(null, tokens, true),
+  AUTH_ISSUER: setting(null, webUrl),
+  AUTH_AUDIENCE: setting(null, audience),
+  AUTH_JWKS_URL: setting(null, webUrl),
+  STORE_NAMESPACES: setting('[{ "name": "default" }, { "name": "documents", "kind": "document" }]', namespaces),
+  REMOTE_TOOLS: setting("[]", remoteTools),
+  SEALING_KEY: setting(null, secretText, true),
 };
 
 export const SETTINGS: readonly Setting[] = Object.entries(TABLE).map(
-  ([name, { default: fallback, range, meaning, secret }]) => ({ name, default: fallback, range, meaning, secret }),
+  ([name, { default: fallback, range, secret }]) => ({ name, default: fallback, range, secret }),
 );
 
 type Table = typeof TABLE;
@@ -213,6 +177,7 @@ const toConfig = (values: Values): Config => ({
   maxJsonDepth: values.MAX_JSON_DEPTH,
   sweepBudget: values.SWEEP_BUDGET,
   inlineWaitMs: values.INLINE_WAIT_MS,
+  a2a: { blockMs: values.A2A_BLOCK_MS, legacy: values.A2A_LEGACY },
   allowedOrigins: values.ALLOWED_ORIGINS ?? [],
   allowAnonymous: values.ALLOW_ANONYMOUS,
   allowLocalFetch: values.ALLOW_LOCAL_FETCH,

@@ -2,7 +2,13 @@ import type { Context } from "hono";
 import { streamSSE } from "hono/streaming";
 
 /** One event of a stream; `retry` tells a client how long to wait before it comes back, in ms. */
-export type StreamEvent = { readonly data: string; readonly id?: string; readonly retry?: number };
+export type StreamEvent = {
+  readonly data: string;
+  /** Its type, where it has one. */
+  readonly event?: string;
+  readonly id?: string;
+  readonly retry?: number;
+};
 
 /** Messages on their way to one client, in order. */
 export class SendQueue implements AsyncIterable<StreamEvent> {

@@ -6,20 +6,21 @@ import { durableTaskStore } from "../durable-objects/durable-task-store";
 import { mintedKey } from "../durable-objects/key-object";
 import { memoryObject, memoryObjectStore } from "../durable-objects/memory-object";
 import { recordObject } from "../durable-objects/record-object";
-import { runnerDrive } from "../durable-objects/runner-drive";
-import { runnerObject } from "../durable-objects/runner-object";
+import { IdleRunner, type RunnerClass } from "../durable-objects/idle-runner";
+import type { Runner } from "../durable-objects/runner";
 import { sessionObject } from "../durable-objects/session-object";
 import { sweepObjects } from "../durable-objects/sweep-objects";
 import { taskObject } from "../durable-objects/task-object";
 import { taskWorkflow } from "../durable-objects/task-workflow";
 import type { Bindings, Wiring } from "../durable-objects/wiring";
+import { letters } from "./a2a/letters";
 import { createApp } from "./app";
 import type { Clock } from "./clock";
 import { parseEnv, type Config } from "./env";
 import { createSealer } from "./seal";
 import { createCatalog } from "./service/catalog";
 import { AuditedTaskService } from "./service/audited-task-service";
-import { checkStore, isPassive } from "./service/check-store";
+import { checkRunner, checkStore, isPassive } from "./service/check-store";
 import type { Drive } from "./service/drive";
 import type { RecordStore } from "./service/record-store";
 import { safeFetch } from "./service/safe-fetch";
@@ -34,8 +35,10 @@ import { createRegistry } from "./tool/registry";
 export type HoldfastOptions = {
   /** Listed to clients in this order. A faulty declaration throws here, naming the tool. */
   readonly tools: readonly AnyTool[];
-  /** A store of your own in place of what `TASK_STORE` names; used as it is. One with `due` has its tasks run for it. */
+  /** A store of your own in place of what `TASK_STORE` names; used as it is. */
   readonly store?: TaskStore;
+  /** `durable-objects/runner.ts`, for a store that has `due`: runs the tasks that it only keeps. */
+  readonly runner?: Runner;
   /** Where the store API keeps its records, in place of the objects of this deployment. */
   readonly records?: RecordStore;
   /** Unix ms; for tests that move time. */
@@ -48,10 +51,14 @@ export type HoldfastOptions = {
 export function createHoldfast(options: HoldfastOptions) {
   const clock = options.clock ?? Date.now;
   const registry = createRegistry(options.tools);
-  if (options.store !== undefined) checkStore(options.store);
+  if (options.store !== undefined) {
+    checkStore(options.store);
+    checkRunner(options.store, options.runner);
+  }
   const log: Wiring["log"] = (level, message, data) => logLine({ level, message, ...data });
   const configOf = remembered((env: object) => parseEnv(env as Record<string, unknown>));
   const fetchFor = (config: Config) => safeFetch({ allowLocal: config.allowLocalFetch });
+  const postFor = (config: Config) => safeFetch({ allowLocal: config.allowLocalFetch, secure: true });
   const storeOf = remembered((env: object): TaskStore => {
     const { limits, store } = configOf(env);
     if (options.store) return options.store;
@@ -59,12 +66,12 @@ export function createHoldfast(options: HoldfastOptions) {
       ? memoryObjectStore(env as Bindings)
       : durableTaskStore({ objects: env as Bindings, limits, clock });
   });
-  const wiring: Wiring = { registry, clock, configOf, storeOf, fetchFor, log };
+  const wiring: Wiring = { registry, clock, configOf, storeOf, fetchFor, postFor, letters, log };
 
   /** A store that only keeps has its tasks driven: at once by who stored or told something, for the rest by the cron. */
   const driveOf = (env: object): Drive | undefined => {
     const store = storeOf(env);
-    return isPassive(store) ? runnerDrive(env as Bindings, store, clock, log) : undefined;
+    return isPassive(store) ? options.runner?.drive(env as Bindings, store, clock, log) : undefined;
   };
 
   const recordsOf = remembered((env: object) => {
@@ -132,7 +139,7 @@ export function createHoldfast(options: HoldfastOptions) {
     SessionObject: sessionObject(wiring),
     MemoryObject: memoryObject(wiring),
     RecordObject: recordObject(wiring),
-    RunnerObject: runnerObject(wiring),
+    RunnerObject: (options.runner?.object(wiring) ?? IdleRunner) as RunnerClass,
     StoreEntrypoint: storeEntrypoint({ storeOf: recordsOf, log: logLine }),
   };
 }

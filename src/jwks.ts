@@ -1,4 +1,5 @@
-import { createLocalJWKSet, type JWTVerifyGetKey } from "jose";
+import type { JWTVerifyGetKey } from "jose";
+import { createLocalJWKSet } from "jose/jwks/local";
 import type { Clock } from "./clock";
 import { TaskError } from "./task/errors";
 

@@ -20,6 +20,7 @@ export function acceptsOf(header: string | null): Accepts {
   return { json: allows("application/json"), eventStream: allows("text/event-stream") };
 }
 
-const essence = (value: string): string => (value.split(";")[0] ?? "").trim().toLowerCase();
+/** The type itself: in small letters, without parameters. */
+export const essence = (value: string): string => (value.split(";")[0] ?? "").trim().toLowerCase();
 
 const isRefused = (range: string): boolean => /;\s*q=0(?:\.0{0,3})?\s*(?:;|$)/i.test(range);

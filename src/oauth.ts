@@ -1,4 +1,6 @@
-import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions } from "jose";
+import { JWKSMultipleMatchingKeys } from "jose/errors";
+import { jwtVerify, type JWTVerifyGetKey, type JWTVerifyOptions } from "jose/jwt/verify";
+import type { JWTPayload } from "jose";
 import type { Clock } from "./clock";
 import type { OAuthSettings } from "./env";
 import type { Principal, Scope } from "./service/principal";
@@ -33,7 +35,7 @@ async function verified(token: string, keys: JWTVerifyGetKey, demands: JWTVerify
   try {
     return (await jwtVerify(token, keys, demands)).payload;
   } catch (error) {
-    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    if (!(error instanceof JWKSMultipleMatchingKeys)) throw error;
     for await (const key of error) {
       const fits = await jwtVerify(token, key, demands).catch(() => null);
       if (fits) return fits.payload;

@@ -5,81 +5,79 @@ import type { Namespace } from "./record/record";
 import { remoteToolSchema } from "./remote-tool-schema";
 import type { RemoteTool } from "./tool/remote-tool";
 
-/** What a setting's text may be: in words, for the error that refuses it, and as a schema. */
-export type Kind<T> = { readonly range: string; readonly schema: z.ZodMiniType<T, string> };
+/** What a setting may be: in words, for the error that refuses it, and as a schema of the value that its text stands for. */
+export type Kind<T> = {
+  readonly range: string;
+  readonly valueOf: (text: string) => unknown;
+  readonly schema: z.ZodMiniType<T>;
+};
 
 /** 100 years: any time plus this is still a date. */
 const LONGEST_MS = 3_153_600_000_000;
 /** What fits in one RPC message (32 MiB on Workers) when each character takes two bytes there. */
 const LARGEST_BYTES = 15_728_640;
 
-const turned = <A, B>(schema: z.ZodMiniType<A, string>, into: (value: A) => B) => z.pipe(schema, z.transform(into));
+const itself = (text: string): string => text;
 export const whole = (min: number, max: number, what = "a whole number"): Kind<number> => ({
   range: `${what} from ${min} to ${max}`,
-  schema: z.pipe(
-    turned(z.string().check(z.regex(/^\d{1,15}$/)), Number),
-    z.number().check(z.minimum(min), z.maximum(max)),
-  ),
+  valueOf: (text) => (/^\d{1,15}$/.test(text) ? Number(text) : text),
+  schema: z.number().check(z.minimum(min), z.maximum(max)),
 });
 export const milliseconds = (min = 1, max = LONGEST_MS) => whole(min, max, "a whole number of milliseconds");
 export const bytes = () => whole(1024, LARGEST_BYTES, "a whole number of bytes");
-export const orUnlimited = ({ range, schema }: Kind<number>): Kind<number | null> => ({
+export const orUnlimited = ({ range, valueOf, schema }: Kind<number>): Kind<number | null> => ({
   range: `${range}, or "unlimited"`,
-  schema: z.union([turned(z.literal("unlimited"), () => null), schema]),
+  valueOf: (text) => (text === "unlimited" ? null : valueOf(text)),
+  schema: z.nullable(schema),
 });
 export const oneOf = <const T extends string>(...options: readonly T[]): Kind<T> => ({
   range: options.map((option) => `"${option}"`).join(" or "),
+  valueOf: itself,
   schema: z.enum(options),
 });
-export const flag = (): Kind<boolean> => {
-  const { range, schema } = oneOf("true", "false");
-  return { range, schema: turned(schema, (text) => text === "true") };
-};
+export const flag = (): Kind<boolean> => ({
+  range: '"true" or "false"',
+  valueOf: (text) => text === "true" || (text === "false" ? false : text),
+  schema: z.boolean(),
+});
 export const origins: Kind<readonly string[]> = {
   range: 'a comma-separated list of origins such as "https://app.example, http://localhost:3000"',
-  schema: z.pipe(
-    turned(z.string(), (text) => text.split(",").map((item) => parseOrigin(item.trim()))),
-    z.array(z.string()),
-  ),
+  valueOf: (text) => text.split(",").map((item) => parseOrigin(item.trim())),
+  schema: z.array(z.string()),
 };
 export const tokens: Kind<readonly TokenEntry[]> = {
   range:
     'a JSON list such as [{ "sha256": "<SHA-256 of the token, 64 hex digits>", "subject": "alice", "scopes": ["client"] }] ' +
     "with at least one entry, no token twice, and scopes among client, worker and admin",
-  schema: z.pipe(
-    turned(z.string(), parsedOrNull),
-    z
-      .array(
-        z.strictObject({
-          sha256: z.string().check(z.toLowerCase(), z.regex(/^[0-9a-f]{64}$/)),
-          subject: z.string().check(z.minLength(1), z.maxLength(256)),
-          scopes: z.array(z.enum(["client", "worker", "admin"])).check(z.minLength(1)),
-        }),
-      )
-      .check(
-        z.minLength(1),
-        z.refine((entries) => new Set(entries.map((entry) => entry.sha256)).size === entries.length),
-      ),
-  ),
+  valueOf: parsedOrNull,
+  schema: z
+    .array(
+      z.strictObject({
+        sha256: z.string().check(z.toLowerCase(), z.regex(/^[0-9a-f]{64}$/)),
+        subject: z.string().check(z.minLength(1), z.maxLength(256)),
+        scopes: z.array(z.enum(["client", "worker", "admin"])).check(z.minLength(1)),
+      }),
+    )
+    .check(
+      z.minLength(1),
+      z.refine((entries) => new Set(entries.map((entry) => entry.sha256)).size === entries.length),
+    ),
 };
 export const webUrl: Kind<string> = {
   range: "an absolute https URL without query and fragment",
+  valueOf: itself,
   schema: z.string().check(z.refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? "") && !/[?#]/.test(text))),
 };
 export const audience: Kind<string> = {
   range: 'a name of 2 to 1024 characters without spaces, such as "https://holdfast.example/mcp"',
+  valueOf: itself,
   schema: z.string().check(z.regex(/^\S{2,1024}$/)),
 };
 /** A list of JSON, each entry of it by its own schema, no name twice. */
-const listOf = <T extends { readonly name: string }>(
-  range: string,
-  entry: z.ZodMiniType<T, unknown>,
-): Kind<readonly T[]> => ({
+const listOf = <T extends { readonly name: string }>(range: string, entry: z.ZodMiniType<T>): Kind<readonly T[]> => ({
   range,
-  schema: z.pipe(
-    turned(z.string(), parsedOrNull),
-    z.array(entry).check(z.refine((list) => new Set(list.map(({ name }) => name)).size === list.length)),
-  ) as unknown as z.ZodMiniType<readonly T[], string>,
+  valueOf: parsedOrNull,
+  schema: z.array(entry).check(z.refine((list) => new Set(list.map(({ name }) => name)).size === list.length)),
 });
 export const namespaces = listOf<Namespace>(
   'a JSON list such as [{ "name": "orders", "kind": "task", "owners": "strict", "zeroTtl": "expires", "list": true, "revisions": 20 }], ' +
@@ -100,6 +98,7 @@ export const remoteTools = listOf<RemoteTool>(
 );
 export const secretText: Kind<string> = {
   range: "a secret text of at least 32 characters, such as `openssl rand -base64 32` prints",
+  valueOf: itself,
   schema: z.string().check(z.minLength(32)),
 };
 

@@ -46,6 +46,27 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "package.json",
   ],
 
+  "src/a2a": [
+    "src/service",
+    "src/tool",
+    "src/task",
+    "src/json.ts",
+    "src/media-types.ts",
+    "src/event-stream.ts",
+    "src/slow-answer.ts",
+    "src/auth.ts",
+    "src/body.ts",
+    "src/until-expiry.ts",
+    "src/seal.ts",
+    "src/base64url.ts",
+    "src/clock.ts",
+    "src/env.ts",
+    "hono",
+    "@a2a-js/sdk",
+    // Its version, for the agent card.
+    "package.json",
+  ],
+
   "src/store-api": [
     "src/service",
     "src/tool",
@@ -54,6 +75,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/json.ts",
     "src/media-types.ts",
     "src/event-stream.ts",
+    "src/slow-answer.ts",
     "src/auth.ts",
     "src/until-expiry.ts",
     "src/clock.ts",
@@ -72,6 +94,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
   "src/app.ts": [
     "src/mcp",
+    "src/a2a",
     "src/store-api",
     "src/auth.ts",
     "src/cors.ts",
@@ -84,6 +107,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "durable-objects",
     "src/app.ts",
     "src/mcp",
+    "src/a2a",
     "src/store-api",
     "src/service",
     "src/tool",
@@ -113,6 +137,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "src/remote-tool-schema.ts": ["src/task", "src/tool", "zod"],
   "src/event-stream.ts": ["hono"],
   "src/flood-guard.ts": ["src/json-rpc.ts", "src/respond.ts", "hono"],
+  "src/slow-answer.ts": [],
   "src/json.ts": ["src/task"],
   "src/json-rpc.ts": ["src/event-stream.ts", "src/task", "hono"],
   "src/jwks.ts": ["src/clock.ts", "src/task", "jose"],
@@ -183,6 +208,18 @@ describe("the source", () => {
     expect(wrong).toEqual([]);
   });
 
+  it("loads the SDK of A2A in one place, which is not loaded until it is needed", () => {
+    const loads = imports.filter(
+      ({ target, statement }) => target === "@a2a-js/sdk" && !statement.startsWith("import type "),
+    );
+    expect([...new Set(loads.map(({ path }) => path))]).toEqual(["src/a2a/sdk.ts"]);
+    const needed = imports.filter(
+      ({ target, statement }) => target === "src/a2a/sdk.ts" && !statement.startsWith("import type "),
+    );
+    expect(needed.length).toBeGreaterThan(0);
+    expect(needed.filter(({ statement }) => !statement.startsWith("import("))).toEqual([]);
+  });
+
   it("makes its apps with the smallest of Hono's routers", () => {
     const apps = imports.filter(({ target, statement }) => target === "hono" && /\bHono\b/.test(statement));
     expect(apps.length).toBeGreaterThan(1);
@@ -231,8 +268,11 @@ describe("the settings", () => {
     "%s stands in README.md as it is",
     (name, setting) => {
       const row = rowOf(read("README.md"), name);
-      expect(row).toContain(setting.meaning);
-      expect(row).toContain(setting.default === null ? "| unset |" : `| \`${setting.default}\` |`);
+      const value = setting.default === null ? "unset" : `\`${setting.default}\``;
+      expect(row.startsWith(`| \`${name}\` | ${value} | `), row).toBe(true);
+      // What it is for, in some words; and that it is one, of a secret.
+      expect(row.endsWith(setting.secret ? " (secret) |" : " |"), row).toBe(true);
+      expect(row.split(" | ").at(-1)?.length).toBeGreaterThan(20);
     },
   );
 

@@ -3,7 +3,7 @@ import { defineTool } from "../src/tool/define-tool";
 import { serve, type Served } from "./support/mcp";
 
 const PAGE = "https://inspector.example";
-const EXPOSED = "WWW-Authenticate, Mcp-Session-Id, Retry-After, ETag";
+const EXPOSED = "WWW-Authenticate, Mcp-Session-Id, Retry-After, ETag, A2A-Extensions, X-A2A-Extensions";
 
 let runs = 0;
 const count = defineTool({
@@ -40,7 +40,7 @@ describe("a preflight of an allowed page", () => {
     expect(response.headers.get("access-control-allow-methods")?.split(", ")).toEqual(
       expect.arrayContaining(["GET", "POST", "PUT", "PATCH", "DELETE"]),
     );
-    const known = [...asked, "accept", "last-event-id", "a2a-version", "idempotency-key", "if-match"];
+    const known = [...asked, "accept", "last-event-id", "a2a-version", "a2a-extensions", "idempotency-key", "if-match"];
     expect(allowedHeaders(response)).toEqual(expect.arrayContaining(known));
     expect(Number(response.headers.get("access-control-max-age"))).toBeGreaterThan(600);
     expect(response.headers.get("vary")).toBe("Origin, Access-Control-Request-Method, Access-Control-Request-Headers");

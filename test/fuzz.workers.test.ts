@@ -199,7 +199,7 @@ async function read(response: Response): Promise<Answer> {
 
 const PLAIN = [
   "Nothing is served here.\n",
-  "Holdfast: durable tasks for slow tools. MCP clients talk to /mcp, servers and workers to /store/v1.\n",
+  "Holdfast: durable tasks for slow tools. MCP clients talk to /mcp, A2A clients to /a2a, servers and workers to /store/v1.\n",
 ];
 const INSIDES =
   /\bError:|\bat [\w.<>$]+ ?\(|\bat (?:async )?\/|zod|node_modules|\.[cm]?[jt]s\b|durable object|workerd|sqlite/i;

@@ -1,5 +1,6 @@
 import type { Finding } from "./finding.ts";
 import { RecordBook } from "./record-book.ts";
+import { Registers } from "./register.ts";
 import type { OwnerName } from "./server.ts";
 import { WorkBook } from "./work-book.ts";
 
@@ -70,6 +71,9 @@ export class Journal {
   /** The same of the records of the store API, and of what workers report. */
   readonly records = new RecordBook(this);
   readonly work = new WorkBook();
+  /** Documents that have one writer each, and tools that were declared: by name. */
+  readonly documents = new Registers();
+  readonly tools = new Registers();
   readonly #live = new Set<string>();
 
   /** Tells what came first: no two moments are the same. */

@@ -1,7 +1,9 @@
 // The clients' own log of the store API's records: what they were told of each.
 
+import { spaceOf } from "./record-places.ts";
+
 /** Who calls: by their tokens. */
-export type Caller = "owner-a" | "worker";
+export type Caller = "owner-a" | "owner-b" | "worker" | "admin";
 
 /** A record as the API tells it, read by nobody but its clients. */
 export type RecordSeen = {
@@ -12,7 +14,7 @@ export type RecordSeen = {
   readonly ttlMs: number | null;
   readonly seq: number;
   readonly task: { readonly status: string; readonly inputRequests: Readonly<Record<string, unknown>> } | null;
-  readonly document: { readonly counter: number };
+  readonly document: { readonly counter: number; readonly save?: string };
 };
 
 /** Where it lies, and who looks after it. */
@@ -33,8 +35,20 @@ export type KnownRecord = RecordPlace & {
   doubtful: number;
   /** Question → every answer that was sent for it, and the one that was acknowledged as taken. */
   readonly answers: Map<string, { readonly sent: string[]; taken: string | null }>;
+  /** Each document that was sent to be saved whatever lay there; none, where it is only added to. */
+  readonly saves: Set<string>;
+  /** When it was first sent what may have ended it, by the server's time; null: never. */
+  endSent: number | null;
   /** `maybe` from when it was asked for. */
   removed: "no" | "maybe" | "yes";
+};
+
+/** One call of the cleanup: what is final, has no ttl and had ended so long before `until` may be gone by it. */
+export type Cleanup = {
+  readonly space: string;
+  readonly limitMs: number;
+  /** When it was answered, or lost with the server, by the server's time; Infinity while it goes on. */
+  until: number;
 };
 
 type Log = {
@@ -44,6 +58,7 @@ type Log = {
 
 export class RecordBook {
   readonly all = new Map<string, KnownRecord>();
+  readonly cleanups: Cleanup[] = [];
   readonly #log: Log;
 
   constructor(log: Log) {
@@ -74,10 +89,13 @@ export class RecordBook {
       counted: 0,
       doubtful: 0,
       answers: new Map(),
+      saves: new Set(seen.document.save === undefined ? [] : [JSON.stringify(seen.document)]),
+      endSent: null,
       removed: "no",
     };
     this.all.set(name, fresh);
     this.#log.count("records acknowledged");
+    this.#log.count(`records acknowledged ${place.namespace}`);
     this.saw(fresh, seen, 0);
     return fresh;
   }
@@ -98,10 +116,27 @@ export class RecordBook {
     if (isFinal(status)) known.final ??= status;
   }
 
+  /** By the server's time: nothing is promised of it any more. */
+  mayBeGone(known: KnownRecord, now: number): boolean {
+    return known.removed !== "no" || now >= known.expiresAt || this.#mayBeCleanedUp(known);
+  }
+
   /** `now` is the server's time. */
-  missing({ namespace, id, removed, expiresAt }: KnownRecord, now: number): void {
-    if (removed !== "no" || now >= expiresAt) return;
-    this.#log.found("records are kept", `The record ${namespace}/${id} was acknowledged, and is not found.`);
+  missing(known: KnownRecord, now: number): void {
+    const { namespace, id } = known;
+    if (!this.mayBeGone(known, now))
+      this.#log.found("records are kept", `The record ${namespace}/${id} was acknowledged, and is not found.`);
+    if (known.removed !== "no" || !this.#mayBeCleanedUp(known)) return;
+    // Once it has gone it stays away.
+    known.removed = "yes";
+    this.#log.count("records cleaned up");
+  }
+
+  #mayBeCleanedUp(known: KnownRecord): boolean {
+    const { endSent, expiresAt } = known;
+    if (endSent === null || expiresAt !== Infinity) return false;
+    const space = spaceOf(known);
+    return this.cleanups.some((cleanup) => cleanup.space === space && endSent + cleanup.limitMs <= cleanup.until);
   }
 }
 

@@ -8,6 +8,7 @@ export class Progress {
   readonly #isSeen = process.stderr.isTTY;
   readonly #timer: ReturnType<typeof setInterval> | null;
   #doing = "starting";
+  #found = 0;
 
   constructor(journal: Journal) {
     this.#journal = journal;
@@ -17,6 +18,9 @@ export class Progress {
   /** What is being done now. */
   says(doing: string): void {
     this.#doing = doing;
+    const { findings } = this.#journal;
+    for (const { about, says } of findings.slice(this.#found)) process.stderr.write(`\n${about}: ${says}\n`);
+    this.#found = findings.length;
     if (!this.#isSeen) this.#write("");
   }
 

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Acknowledged, Journal } from "./journal.ts";
+import type { Door } from "./load/door.ts";
 import { Mcp2025 } from "./load/mcp-2025.ts";
 import { WORKFLOW } from "./load/errands.ts";
 import { Mcp2026 } from "./load/mcp-2026.ts";
@@ -14,6 +15,8 @@ const MOST_MOVES = 8;
 const QUIET_MS = 2_000;
 /** The same of Workflows, whose engine takes a while after a kill to go on with them. */
 const WORKFLOWS_QUIET_MS = 45_000;
+/** So long after a kill an alarm tells an index what the kill kept from it; nothing else would show that it is due. */
+const TOLD_BY_MS = 32_000;
 /** Past the longest ttl there is. */
 const FOREVER_MS = 40 * 86_400_000;
 const MOST_SWEEPS = 200;
@@ -56,6 +59,9 @@ export async function comeToRest(server: Server, journal: Journal, random: Rando
     await sweepAll(server, journal);
     quietSince = Date.now();
   }
+  await delay(Math.max(0, server.upSince + TOLD_BY_MS - Date.now()));
+  // A queue forgets what was taken from it when the lease is over, and somebody claims.
+  await server.moveClock((moves + 1) * MOVE_MS);
   await sweepAll(server, journal);
   await workers.finish(journal);
 }
@@ -64,8 +70,9 @@ export async function comeToRest(server: Server, journal: Journal, random: Rando
 const mayGoOn = ({ note, open }: Acknowledged): boolean =>
   open.length === 0 && (note === null || note.startsWith(WORKFLOW));
 
-/** Has everything expire, and the cron collect it. */
-export async function expireAll(server: Server, journal: Journal): Promise<void> {
+/** Has everything expire, and the cron collect it; what never expires is taken away by who left it there. */
+export async function expireAll(server: Server, doors: readonly Door[], journal: Journal): Promise<void> {
+  for (const door of doors) await door.clear?.(journal);
   await server.moveClock(FOREVER_MS);
   await sweepAll(server, journal);
 }

@@ -43,6 +43,8 @@ export class Server {
   #work: PromiseWithResolvers<void> = Promise.withResolvers();
   #isUp = true;
   #offsetMs = 0;
+  #upSince = Date.now();
+  #answers = 0;
 
   private constructor(home: string, dev: DevServer) {
     this.url = dev.url;
@@ -63,6 +65,11 @@ export class Server {
     return this.#isUp ? this.#life : null;
   }
 
+  /** Unix ms; of the life before, while it is dead. */
+  get upSince(): number {
+    return this.#upSince;
+  }
+
   /** Resolves when it is up, with which of its lives it is. */
   up(): Promise<number> {
     return this.#lives.promise;
@@ -75,7 +82,14 @@ export class Server {
   }
 
   answered(life: number): void {
-    if (life === this.life) this.#work.resolve();
+    if (life !== this.life) return;
+    this.#answers += 1;
+    this.#work.resolve();
+  }
+
+  /** How many it gave in this life. */
+  get answers(): number {
+    return this.#answers;
   }
 
   /** `kill -9` of the whole process group, whatever it is doing. */
@@ -84,6 +98,7 @@ export class Server {
     this.#work = Promise.withResolvers();
     this.#isUp = false;
     this.#life += 1;
+    this.#answers = 0;
     this.#offsetMs = 0;
     await this.#dev.kill();
     // What it said last goes with it otherwise.
@@ -101,6 +116,7 @@ export class Server {
     }
     if (this.#life !== life) return false;
     this.#isUp = true;
+    this.#upSince = Date.now();
     this.#lives.resolve(life);
     return true;
   }

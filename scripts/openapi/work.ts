@@ -111,7 +111,7 @@ export const workPaths: Part = {
                 createdAt: NOW,
                 ttlMs: 86_400_000,
                 expiresAt: NOW + 86_400_000,
-                contextId: null,
+                contextId: "b7904311-28a1-4f59-9206-a27696269b81",
                 client: {
                   revision: "2026-07-28",
                   capabilities: { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} },

@@ -3,6 +3,7 @@ import type { Limits } from "../service/limits";
 import type { Created, IdempotencyKey } from "../service/task-store";
 import { toSnapshot } from "../service/snapshot";
 import { nextWork } from "../task/due";
+import { standingOfTask } from "../task/standing";
 import { TaskError } from "../task/errors";
 import { expiresAt, type TaskDraft } from "../task/task";
 import { createTask } from "../task/transition";
@@ -77,7 +78,7 @@ export class Admission {
   async #insert(draft: TaskDraft, key: IdempotencyKey | null, now: number) {
     const db = await this.#parts.db();
     const { limits } = this.#parts;
-    const { task, entry } = createTask(draft);
+    const { task, entry } = createTask({ ...draft, push: [] });
     const { after, record, statements } = creating(db, task, entry);
     const owner = JSON.stringify(task.owner);
     const name = key && JSON.stringify(key.key);
@@ -86,7 +87,7 @@ export class Admission {
     const { maxTasksPerOwner, maxLiveTasksPerOwner, createsPerMinute } = limits;
     const facts = [task.id, after.rev, namespace, owner, createdAt, tool, JSON.stringify(task.contextId), origin];
     const state = [stage.phase, null, statusAt, version, nextWork(task), expiresAt(task, limits.retentionMs)];
-    const rest = [name, key?.digest ?? null, minute, record];
+    const rest = [name, key?.digest ?? null, minute, standingOfTask(task), record];
     const room = [namespace, owner, maxTasksPerOwner, maxLiveTasksPerOwner, minute, createsPerMinute];
     const [, insert, ...more] = await db.batch([
       db.prepare(taskSql.openTally).bind(namespace, owner, minute, now),

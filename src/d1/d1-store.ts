@@ -1,10 +1,10 @@
 import type { Clock } from "../clock";
 import { factsOf } from "../service/audit";
-import { sortAnswers } from "../service/check-answer";
+import { eventFor } from "../service/command-event";
 import type { Limits } from "../service/limits";
 import { mayTouch } from "../service/may-touch";
 import { PollBucket } from "../service/poll-bucket";
-import { toSnapshot, withoutBody } from "../service/snapshot";
+import { toldOf, toSnapshot } from "../service/snapshot";
 import type {
   Command,
   Created,
@@ -17,15 +17,15 @@ import type {
   TaskFeedMessage,
   TaskListPage,
   TaskListQuery,
-  TaskListRow,
   TaskRef,
+  TaskSearch,
+  TaskSearchPage,
   TaskSnapshot,
   Told,
   WatchOptions,
 } from "../service/task-store";
 import { planWork, type WorkAct, type Worked } from "../service/work";
-import { isExpired, type Owner, type Task, type TaskDraft } from "../task/task";
-import type { TaskEvent } from "../task/transition";
+import { ARGUMENTS_KEY, isExpired, type Owner, type Task, type TaskDraft } from "../task/task";
 import { decodeTaskId, randomTaskId } from "../task-id";
 import type { LogLevel } from "../tool/context";
 import { Admission } from "./admission";
@@ -35,6 +35,8 @@ import { migrated } from "./migrate";
 import { ownerFeed } from "./owner-feed";
 import { Streams } from "./streams";
 import { D1TaskFeed } from "./task-feed";
+import { found, listed } from "./task-pages";
+import type { Level } from "./task-rows";
 import { taskSql } from "./task-sql";
 
 /** So many tasks' polls are counted at a time. */
@@ -101,11 +103,11 @@ class D1TaskStore implements PassiveTaskStore {
     this.#streams.occupy(JSON.stringify(["address", address]), signal);
   }
 
-  async read(ref: TaskRef, { body = true }: ReadOptions = {}): Promise<TaskSnapshot | null> {
+  async read(ref: TaskRef, options: ReadOptions = {}): Promise<TaskSnapshot | null> {
     if (!this.recognises(ref.id)) return null;
-    const stored = await this.#tasks.load(ref.id, body ? "view" : "facts");
+    const stored = await this.#tasks.load(ref.id, levelOf(options));
     if (!stored || !this.#isVisible(stored.task, ref.owner)) return null;
-    return body ? toSnapshot(stored.task) : withoutBody(toSnapshot(stored.task));
+    return toldOf(stored.task, options);
   }
 
   async poll(ref: TaskRef, options?: ReadOptions): Promise<Polled | null> {
@@ -117,10 +119,12 @@ class D1TaskStore implements PassiveTaskStore {
 
   async tell({ id, owner }: TaskRef, command: Command): Promise<Told | null> {
     if (!this.recognises(id)) return null;
-    return this.#tasks.change(id, "view", (task) => {
+    return this.#tasks.change(id, levelOf({ conversation: isLong(command) }), (task) => {
       if (!this.#isVisible(task, owner)) return null;
       const answer = (now: Task): Told => ({ task: toSnapshot(now), changed: now !== task });
-      return { events: [this.#eventOf(task, command)], answer };
+      // Nobody carries news from here, so nobody is noted who would wait for them.
+      if (command.kind === "push" || command.kind === "unpush") return { events: [], answer };
+      return { events: [eventFor(task, command, this.#limits, this.#clock())], answer };
     });
   }
 
@@ -147,14 +151,12 @@ class D1TaskStore implements PassiveTaskStore {
     yield* ownerFeed(this.#db, namespace, owner, signal);
   }
 
-  async list({ namespace, owner, limit, after }: TaskListQuery): Promise<TaskListPage> {
-    const db = await this.#db();
-    const { createdAt, id } = after ?? { createdAt: Number.MAX_SAFE_INTEGER, id: "" };
-    const { results } = await db
-      .prepare(taskSql.list)
-      .bind(namespace, JSON.stringify(owner), createdAt, id, this.#clock(), limit + 1)
-      .all<ListRow>();
-    return { rows: results.slice(0, limit).map(toListRow), more: results.length > limit };
+  async list(query: TaskListQuery): Promise<TaskListPage> {
+    return listed(await this.#db(), query, this.#clock());
+  }
+
+  async search(query: TaskSearch): Promise<TaskSearchPage> {
+    return found(await this.#db(), query, this.#clock());
   }
 
   async due(now: number, limit: number): Promise<readonly string[]> {
@@ -174,14 +176,6 @@ class D1TaskStore implements PassiveTaskStore {
     return mayTouch(task.owner, owner, scoping) && !isExpired(task, this.#clock(), retentionMs);
   }
 
-  #eventOf(task: Task, command: Command): TaskEvent {
-    const at = this.#clock();
-    const { minTtlMs, resultLimitBytes } = this.#limits;
-    return command.kind === "cancel"
-      ? { type: "cancelled", at, minTtlMs }
-      : { type: "answered", at, ...sortAnswers(task, command.answers, resultLimitBytes) };
-  }
-
   #bucketOf(id: string): PollBucket {
     const known = this.#polls.get(id);
     if (known) return known;
@@ -199,24 +193,13 @@ class D1TaskStore implements PassiveTaskStore {
   }
 }
 
-type ListRow = {
-  id: string;
-  created_at: number;
-  tool: string;
-  context_id: string;
-  origin: string;
-  phase: TaskListRow["phase"];
-  outcome: TaskListRow["outcome"];
-  status_at: number;
-};
+/** What a reader is told of a task must be loaded. */
+const levelOf = ({ body = true, conversation = false }: ReadOptions): Level =>
+  conversation ? (body ? "saidView" : "saidFacts") : body ? "view" : "facts";
 
-const toListRow = (row: ListRow): TaskListRow => ({
-  id: row.id,
-  createdAt: row.created_at,
-  tool: row.tool,
-  contextId: JSON.parse(row.context_id) as string | null,
-  origin: row.origin,
-  phase: row.phase,
-  outcome: row.outcome,
-  statusAt: row.status_at,
-});
+/** A message lengthens the conversation, and arguments that were asked for are laid over those that were given. */
+function isLong(command: Command): boolean {
+  if (command.kind === "say") return true;
+  if (command.kind !== "answer") return false;
+  return command.turn !== undefined || Object.keys(command.answers).some((key) => key.startsWith(ARGUMENTS_KEY));
+}

@@ -1,11 +1,11 @@
 import { recordSchema } from "./record-sql";
-import { taskSchema } from "./task-sql";
+import { taskSchema, taskStandings } from "./task-sql";
 
 /**
  * `upgrades[n]` brings a database from version n to version n + 1, since a deploy meets the tables of the one before. Only
  * ever append. All names begin with `holdfast_`: the database may hold other things too.
  */
-const upgrades: readonly (readonly string[])[] = [[...taskSchema, ...recordSchema]];
+const upgrades: readonly (readonly string[])[] = [[...taskSchema, ...recordSchema], taskStandings];
 
 /** Makes or brings up to date the tables that the stores need. May be called at any time, by any number of callers. */
 export async function migrate(db: D1Database): Promise<void> {

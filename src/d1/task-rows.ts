@@ -10,12 +10,13 @@ import type { Limits } from "../service/limits";
 import { LOG_LIMIT } from "../service/task-shelf";
 import { nextWork } from "../task/due";
 import type { JsonObject } from "../task/json";
+import { standingOfTask } from "../task/standing";
 import { expiresAt, type LogEntry, type Task } from "../task/task";
 import { fromPieces, isShort, toPieces } from "./long-text";
 import { taskSql } from "./task-sql";
 
 /** How much of a task is loaded: what is not is empty, and stays as it is when the task is written. */
-export type Level = "facts" | "view" | "full";
+export type Level = "facts" | "view" | "saidFacts" | "saidView" | "full";
 
 /** A task as it was read, and the write that had made it so. */
 export type Stored = Omit<TaskRecord, "task"> & { readonly rev: string; readonly task: Task };
@@ -71,6 +72,7 @@ export function writing(
       statusAt,
       nextWork(task),
       expiresAt(task, retentionMs),
+      standingOfTask(task),
       columns.record,
       task.id,
       before.rev,

@@ -112,13 +112,47 @@ export const taskSchema = [
    END`,
 ] as const;
 
+/**
+ * Version 2: where a task stands, as searches ask. Of a tool's result older rows do not say whether it was an error. The
+ * indexes end with all that a search asks, so that counting reads one entry of an index for each row and nothing else.
+ */
+export const taskStandings = [
+  `ALTER TABLE holdfast_task ADD COLUMN standing TEXT NOT NULL DEFAULT 'submitted'`,
+  `UPDATE holdfast_task SET standing = CASE WHEN phase <> 'settled' THEN phase
+     WHEN outcome = 'result' THEN 'done' WHEN outcome IN ('cancelled', 'rejected') THEN outcome ELSE 'failed' END`,
+  `CREATE INDEX holdfast_task_status ON holdfast_task (namespace, owner, status_at, id, expires_at)`,
+  `CREATE INDEX holdfast_task_context ON holdfast_task
+     (namespace, owner, context_id, status_at, id, expires_at, standing)`,
+  `CREATE INDEX holdfast_task_standing ON holdfast_task (namespace, owner, standing, status_at, id, expires_at)`,
+] as const;
+
 /** What a read needs of a task's long texts. */
 const KINDS = {
   /** Where it stands, and what is asked. */
-  facts: `('record', 'request')`,
+  facts: `'record', 'request'`,
   /** And what it came to. */
-  view: `('record', 'request', 'outcome')`,
+  view: `'record', 'request', 'outcome'`,
+  /** And what was said from both sides. */
+  said: `'arguments', 'extras', 'turn'`,
 } as const;
+
+const FOUND = {
+  search: ``,
+  searchStanding: `AND standing = ?`,
+  /** With a standing or without: a context has few tasks. */
+  searchContext: `AND context_id = ? AND standing = coalesce(?, standing)`,
+} as const;
+
+const fitting = (which: keyof typeof FOUND): string =>
+  `FROM holdfast_task
+   WHERE namespace = ? AND owner = ? ${FOUND[which]} AND status_at >= ? AND (expires_at IS NULL OR expires_at > ?)`;
+
+const page = (which: keyof typeof FOUND): string =>
+  `SELECT id, created_at, tool, context_id, origin, phase, outcome, status_at ${fitting(which)}
+   AND (status_at, id) < (?, ?) ORDER BY status_at DESC, id DESC LIMIT ?`;
+
+/** Reads (and bills) one entry of an index for each row that fits, of which an owner has `MAX_TASKS_PER_OWNER` at most. */
+const total = (which: keyof typeof FOUND): string => `SELECT count(*) AS total ${fitting(which)}`;
 
 const values = (which: string): string =>
   `SELECT kind, slot, escaped, text FROM holdfast_value WHERE task = ? ${which} ORDER BY task, kind, slot, part`;
@@ -128,14 +162,16 @@ const IF_WRITTEN = `EXISTS (SELECT 1 FROM holdfast_task WHERE id = ? AND rev = ?
 
 export const taskSql = {
   row: `SELECT rev, record FROM holdfast_task WHERE id = ?`,
-  facts: values(`AND kind IN ${KINDS.facts}`),
-  view: values(`AND kind IN ${KINDS.view}`),
+  facts: values(`AND kind IN (${KINDS.facts})`),
+  view: values(`AND kind IN (${KINDS.view})`),
+  saidFacts: values(`AND kind IN (${KINDS.facts}, ${KINDS.said})`),
+  saidView: values(`AND kind IN (${KINDS.view}, ${KINDS.said})`),
   full: values(``),
   version: `SELECT version FROM holdfast_task WHERE id = ?`,
   entries: `SELECT entry FROM holdfast_log WHERE task = ? AND seq > ? ORDER BY seq`,
 
   update: `UPDATE holdfast_task SET rev = ?, version = ?, phase = ?, outcome = ?, status_at = ?, due = ?, expires_at = ?,
-           record = ? WHERE id = ? AND rev = ? RETURNING rev`,
+           standing = ?, record = ? WHERE id = ? AND rev = ? RETURNING rev`,
   addValue: `INSERT INTO holdfast_value (task, kind, slot, part, escaped, text)
              SELECT ?, ?, ?, ?, ?, ? WHERE ${IF_WRITTEN}`,
   removeValue: `DELETE FROM holdfast_value WHERE task = ? AND kind = ? AND slot = ? AND ${IF_WRITTEN}`,
@@ -149,8 +185,8 @@ export const taskSql = {
   byKey: `SELECT id, digest, expires_at FROM holdfast_task WHERE namespace = ? AND owner = ? AND tool = ? AND key = ?`,
   byId: `SELECT id, digest, expires_at FROM holdfast_task WHERE id = ?`,
   insert: `INSERT INTO holdfast_task (id, rev, namespace, owner, created_at, tool, context_id, origin, phase, outcome,
-             status_at, version, due, expires_at, key, digest, minute, moved, record)
-           SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?
+             status_at, version, due, expires_at, key, digest, minute, moved, standing, record)
+           SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?
            FROM holdfast_tally WHERE namespace = ? AND owner = ? AND stored < ? AND live < ?
              AND (minute <> ? OR created < ?)
            ON CONFLICT DO NOTHING RETURNING rev`,
@@ -158,6 +194,12 @@ export const taskSql = {
   list: `SELECT id, created_at, tool, context_id, origin, phase, outcome, status_at FROM holdfast_task
          WHERE namespace = ? AND owner = ? AND (created_at, id) < (?, ?) AND (expires_at IS NULL OR expires_at > ?)
          ORDER BY created_at DESC, id DESC LIMIT ?`,
+  search: page("search"),
+  searchStanding: page("searchStanding"),
+  searchContext: page("searchContext"),
+  total: total("search"),
+  totalStanding: total("searchStanding"),
+  totalContext: total("searchContext"),
   due: `SELECT id FROM holdfast_task WHERE due <= ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY due, id LIMIT ?`,
   changes: `SELECT moved, id, version, phase FROM holdfast_task WHERE namespace = ? AND owner = ? AND moved > ?
             ORDER BY moved LIMIT ?`,

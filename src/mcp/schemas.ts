@@ -23,7 +23,10 @@ export const LOG_LEVELS = [
 export const jsonObject = z.custom<JsonObject>(isObject, "must be an object");
 export const text = z.string("must be a string");
 export const logLevel = z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`);
-export const progressToken = z.union([z.string(), z.int()], "must be a string or an integer");
+export const progressToken = z.custom<string | number>(
+  (value) => typeof value === "string" || Number.isSafeInteger(value),
+  "must be a string or an integer",
+);
 
 /** What of a request its schema looks at. */
 export type RawParams = {

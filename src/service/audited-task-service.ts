@@ -3,8 +3,9 @@ import type { JsonText } from "../task/json";
 import { factsOf, markAudited, type Audit, type AuditLine } from "./audit";
 import type { FollowMessage } from "./follow";
 import { ownerOf, type Principal } from "./principal";
-import { TaskService, type SettleOptions, type StartRequest, type TaskServiceParts } from "./task-service";
-import type { ReadOptions, TaskSnapshot, Told } from "./task-store";
+import type { SettleOptions, StartRequest, TaskServiceParts } from "./task-requests";
+import { TaskService } from "./task-service";
+import type { ReadOptions, Said, TaskSnapshot, Told } from "./task-store";
 
 /** The use cases, each leaving one line that says who did what to which task, or what was refused and why. */
 export class AuditedTaskService extends TaskService {
@@ -27,8 +28,9 @@ export class AuditedTaskService extends TaskService {
     return options?.body === false ? task : this.#read(task);
   }
 
-  override async look(principal: Principal, id: string): Promise<TaskSnapshot> {
-    return this.#read(await this.#refusals({ principal, id }, () => super.look(principal, id)));
+  override async look(principal: Principal, id: string, options?: ReadOptions): Promise<TaskSnapshot> {
+    const task = await this.#refusals({ principal, id }, () => super.look(principal, id, options));
+    return options?.body === false ? task : this.#read(task);
   }
 
   override async *follow(
@@ -51,8 +53,9 @@ export class AuditedTaskService extends TaskService {
     principal: Principal,
     id: string,
     answers: Readonly<Record<string, JsonText>>,
+    turn?: Said,
   ): Promise<TaskSnapshot> {
-    const task = await this.#refusals({ principal, id }, () => super.answer(principal, id, answers));
+    const task = await this.#refusals({ principal, id }, () => super.answer(principal, id, answers, turn));
     this.#audit({ audit: "answer", ...factsOf(task) });
     return task;
   }

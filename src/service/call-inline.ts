@@ -200,5 +200,6 @@ function withReason(request: InputRequest, reason: string): InputRequest {
 
 function outcomeOf({ outcome }: Ending): InlineOutcome {
   if (outcome.kind === "error") return outcome;
+  if (outcome.kind === "rejected") return { kind: "error", error: { code: -32603, message: outcome.reason } };
   return { kind: "result", result: JSON.parse(outcome.result) as ToolResult };
 }

@@ -75,6 +75,11 @@ export class DurableRun {
     };
   }
 
+  /** The task's first questions, so many of them, were asked before: nothing that is asked from here on is one of them. */
+  passOver(count: number): void {
+    this.#book.passOver(this.#holder.task().questions.slice(0, count));
+  }
+
   suspended(): boolean {
     return this.#asking || this.#slept.length > 0;
   }

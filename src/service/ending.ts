@@ -1,7 +1,7 @@
 import type { JsonText } from "../task/json";
 import { TaskError, type TaskErrorCode } from "../task/errors";
 import type { Outcome, RpcError } from "../task/task";
-import { ProtocolError, ToolError, type ToolResult } from "../tool/define-tool";
+import { ProtocolError, RefusalError, ToolError, type ToolResult } from "../tool/define-tool";
 import type { RegisteredTool } from "../tool/registry";
 
 /** An error says what went wrong; it is no place for a result. */
@@ -9,7 +9,7 @@ const MAX_MESSAGE_LENGTH = 100_000;
 
 /** What a run of a tool came to. `retry`: the fault may pass, so another attempt is worth it. */
 export type Ending = {
-  readonly outcome: Extract<Outcome, { kind: "result" | "error" }>;
+  readonly outcome: Extract<Outcome, { kind: "result" | "error" | "rejected" }>;
   readonly statusMessage: string | null;
   readonly retry: boolean;
   /** For the operator's log only. */
@@ -33,6 +33,10 @@ export function endingOfThrown(tool: RegisteredTool, thrown: unknown): Ending {
     const text = thrown.message.slice(0, MAX_MESSAGE_LENGTH);
     const result: ToolResult = { content: [{ type: "text", text }], isError: true };
     return { ...resultEnding(result, Infinity), retry: thrown.retry };
+  }
+  if (thrown instanceof RefusalError) {
+    const reason = thrown.message.slice(0, MAX_MESSAGE_LENGTH);
+    return { outcome: { kind: "rejected", reason }, statusMessage: reason, retry: false };
   }
   if (thrown instanceof ProtocolError)
     return failed(thrown.code, thrown.message.slice(0, MAX_MESSAGE_LENGTH), { data: thrown.data });

@@ -22,8 +22,8 @@ export type Elsewhere = {
 export type HandOverParts = Elsewhere & {
   readonly clock: Clock;
   readonly random: () => number;
-  /** What became of it, for the task. */
-  readonly tell: (act: WorkAct) => void;
+  /** What became of it, and the task as it was handed over. */
+  readonly tell: (act: WorkAct, handed: Task) => void;
   readonly keepAlive: (work: Promise<unknown>) => void;
   readonly log: (level: LogLevel, message: string, data: JsonObject) => void;
 };
@@ -76,7 +76,7 @@ export class HandOver {
       this.#handing = handOver(task, this.#parts);
       const act = await withTimeout(this.#handing, HAND_OVER_TIMEOUT_MS, `${where} did not answer in time.`);
       this.#failures = 0;
-      tell(act);
+      tell(act, task);
     } catch (error) {
       this.#failures += 1;
       this.#notBefore = clock() + attemptBackOff(this.#failures, random);
@@ -93,6 +93,8 @@ export class HandOver {
   }
 
   settled(before: Task, after: Task): void {
+    // It may change after its end too: who is told of it.
+    if (before.stage.phase === "settled") return;
     if (!mayGoOn(after, before.offeredAt !== null || this.#handing !== null)) return;
     const arrived: Promise<unknown> = this.#handing ?? Promise.resolve();
     this.#parts.keepAlive(arrived.then(() => callOff(after, this.#parts)).catch(() => {}));

@@ -5,6 +5,8 @@ import type { LogLevel, TaskContext } from "../tool/context";
 import type { Registry } from "../tool/registry";
 import type { Limits } from "./limits";
 import type { Elsewhere } from "./hand-over";
+import type { Letters } from "./push-letter";
+import type { SafeFetch } from "./safe-fetch";
 import type { Mirror } from "./task-index";
 import type { TaskShelf } from "./task-shelf";
 import type { OpenQuestion, TaskFeedMessage } from "./task-store";
@@ -17,6 +19,9 @@ export type HostParts = Elsewhere & {
   readonly registry: Registry;
   readonly limits: Limits;
   readonly fetch: TaskContext["fetch"];
+  /** What push targets are told, and what sends it: over https only, where local addresses are not allowed. */
+  readonly letters: Letters;
+  readonly post: SafeFetch;
   /** Tells the owner's index; rejects when it cannot be reached. */
   readonly mirror: (task: Task, mirror: Mirror) => Promise<{ readonly watched: boolean }>;
   readonly touch: (task: Task) => Promise<{ readonly watched: boolean }>;

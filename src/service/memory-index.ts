@@ -1,10 +1,19 @@
-import type { OwnerFeedMessage, TaskListPage, TaskListQuery, TaskListRow } from "./task-store";
+import type { Standing } from "../task/standing";
+import type {
+  OwnerFeedMessage,
+  TaskListPage,
+  TaskListQuery,
+  TaskListRow,
+  TaskSearch,
+  TaskSearchPage,
+} from "./task-store";
 import { MinuteCount } from "./minute-count";
 import type { Examined, Mirror, Reservation, Reserved, TaskIndex } from "./task-index";
 
 const SECOND_LOOK_MS = 60_000;
 
 type Row = TaskListRow & {
+  readonly standing: Standing | null;
   readonly deadline: number;
   readonly confirmed: boolean;
   readonly version: number;
@@ -46,6 +55,7 @@ export class MemoryIndex implements TaskIndex {
     const start = {
       phase: "submitted",
       outcome: null,
+      standing: "submitted",
       statusAt: createdAt,
       version: 0,
       confirmed: false,
@@ -78,17 +88,20 @@ export class MemoryIndex implements TaskIndex {
     { limit, after }: TaskListQuery,
     now: number,
   ): Promise<TaskListPage & { readonly reserved: readonly string[] }> {
-    const older = (row: Row): boolean =>
-      !after || row.createdAt < after.createdAt || (row.createdAt === after.createdAt && row.id < after.id);
-    const found = [...this.#rows.values()]
-      .filter((row) => older(row) && !(row.expiresAt !== null && row.expiresAt <= now))
-      .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1));
-    const rows = found.slice(0, limit);
-    return {
-      rows: rows.map(toListRow),
-      more: found.length > limit,
-      reserved: rows.filter((row) => !row.confirmed).map((row) => row.id),
-    };
+    return paged(this.#readable(now), "createdAt", limit, after && { ...after, at: after.createdAt });
+  }
+
+  async search(
+    { limit, after, contextId, standing, since = -Infinity }: TaskSearch,
+    now: number,
+  ): Promise<TaskSearchPage & { readonly reserved: readonly string[] }> {
+    const found = this.#readable(now).filter(
+      (row) =>
+        row.statusAt >= since &&
+        (contextId === undefined || row.contextId === contextId) &&
+        (standing === undefined || row.standing === standing),
+    );
+    return { ...paged(found, "statusAt", limit, after && { ...after, at: after.statusAt }), total: found.length };
   }
 
   async due(now: number, limit: number): Promise<readonly { readonly id: string; readonly confirmed: boolean }[]> {
@@ -121,9 +134,31 @@ export class MemoryIndex implements TaskIndex {
     return { removed, dropped, nextDue: dues.length === 0 ? null : Math.min(...dues) };
   }
 
+  #readable(now: number): readonly Row[] {
+    return [...this.#rows.values()].filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+  }
+
   #tell(message: OwnerFeedMessage): void {
     for (const listener of this.#listeners) listener(message);
   }
+}
+
+/** Newest first by one of their times, and by id; strictly after the given place. */
+function paged(
+  rows: readonly Row[],
+  time: "createdAt" | "statusAt",
+  limit: number,
+  after: { readonly at: number; readonly id: string } | undefined,
+): TaskListPage & { readonly reserved: readonly string[] } {
+  const found = rows
+    .filter((row) => !after || row[time] < after.at || (row[time] === after.at && row.id < after.id))
+    .sort((a, b) => b[time] - a[time] || (a.id < b.id ? 1 : -1));
+  const page = found.slice(0, limit);
+  return {
+    rows: page.map(toListRow),
+    more: found.length > limit,
+    reserved: page.filter((row) => !row.confirmed).map((row) => row.id),
+  };
 }
 
 /** An idempotency key is free again once its task has expired or its reservation was lost. */

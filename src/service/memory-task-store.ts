@@ -14,6 +14,8 @@ import { MemoryShelf } from "./memory-shelf";
 import type { Elsewhere } from "./hand-over";
 import { TaskHost } from "./task-host";
 import type { WorkAct, Worked } from "./work";
+import type { Letters } from "./push-letter";
+import type { SafeFetch } from "./safe-fetch";
 import type { Sessions } from "./sessions";
 import type { Examined } from "./task-index";
 import type {
@@ -27,7 +29,10 @@ import type {
   TaskFeedMessage,
   TaskListPage,
   TaskListQuery,
+  TaskListRow,
   TaskRef,
+  TaskSearch,
+  TaskSearchPage,
   TaskSnapshot,
   TaskStore,
   Told,
@@ -41,6 +46,10 @@ export type MemoryParts = Elsewhere & {
   readonly limits: Limits;
   readonly clock: Clock;
   readonly fetch: TaskContext["fetch"];
+  /** Without them push targets are told nothing. */
+  readonly letters?: Letters;
+  /** Left out: `fetch`. */
+  readonly post?: SafeFetch;
   readonly log: (level: LogLevel, message: string, data: object) => void;
 };
 
@@ -56,6 +65,7 @@ const indexName = (namespace: string, owner: Owner): string => JSON.stringify([n
 
 /** Everything in one process's memory: for trials and tests. Nothing survives the process. */
 export class MemoryTaskStore implements TaskStore {
+  readonly pushes = true;
   readonly #parts: MemoryParts;
   readonly #tasks = new Map<string, Entry>();
   readonly #streams = new Map<string, number>();
@@ -175,8 +185,20 @@ export class MemoryTaskStore implements TaskStore {
   }
 
   async list(query: TaskListQuery): Promise<TaskListPage> {
-    const { rows, more } = await this.#index(query.namespace, query.owner).list(query, this.#parts.clock());
-    return { rows, more };
+    const { rows, more, reserved } = await this.#index(query.namespace, query.owner).list(query, this.#parts.clock());
+    return { rows: without(rows, this.#unreadable(reserved, query.owner)), more };
+  }
+
+  async search(query: TaskSearch): Promise<TaskSearchPage> {
+    const index = this.#index(query.namespace, query.owner);
+    const { rows, more, total, reserved } = await index.search(query, this.#parts.clock());
+    const gone = this.#unreadable(reserved, query.owner);
+    return { rows: without(rows, gone), more, total: total - gone.length };
+  }
+
+  /** Of the rows that no task has confirmed those without a task: it may be gone before its index heard of it. */
+  #unreadable(reserved: readonly string[], owner: Owner): readonly string[] {
+    return reserved.filter((id) => !this.#tasks.get(id)?.host.read(owner, { body: false }));
   }
 
   async sweep(budget: number): Promise<SweepReport> {
@@ -223,6 +245,7 @@ export class MemoryTaskStore implements TaskStore {
     const ends = new Set<FeedEnd>();
     const hub = new FeedHub(() => [...ends]);
     const { registry, limits, clock, fetch, log, asking, queues, workflows } = this.#parts;
+    const { letters = async () => [], post = fetch } = this.#parts;
     const shelf = new MemoryShelf(clock, () => void host.alarm());
     const host = new TaskHost({
       shelf,
@@ -231,6 +254,8 @@ export class MemoryTaskStore implements TaskStore {
       registry,
       limits,
       fetch,
+      letters,
+      post,
       log,
       queues,
       workflows,
@@ -248,6 +273,9 @@ export class MemoryTaskStore implements TaskStore {
     return entry;
   }
 }
+
+const without = (rows: readonly TaskListRow[], ids: readonly string[]): readonly TaskListRow[] =>
+  rows.filter(({ id }) => !ids.includes(id));
 
 function memoryEnd(channel: Channel<TaskFeedMessage>): FeedEnd {
   let state: Watcher = { rank: 0, since: 0, carries: false, holds: false };

@@ -1,20 +1,22 @@
 import { expiresAt, type Task } from "../task/task";
 import { nextDue } from "../task/due";
+import { standingOfTask } from "../task/standing";
 import type { Mirror } from "./task-index";
 
 /** How late a live task may be before the sweep sets it going again: its own alarm gets the first chance. */
 export const LATE_MS = 60_000;
 
 /** The task's row for its owner's index. `runUntil` is when a run of it must have ended, null when none goes on. */
-export function mirrorOf(task: Task, retentionMs: number, runUntil: number | null): Mirror {
+export function mirrorOf(task: Task, now: number, retentionMs: number, runUntil: number | null): Mirror {
   const expiry = expiresAt(task, retentionMs);
   return {
     id: task.id,
     version: task.version,
     phase: task.stage.phase,
     outcome: task.stage.phase === "settled" ? task.stage.outcome.kind : null,
+    standing: standingOfTask(task),
     statusAt: task.statusAt,
-    due: sweepAt([nextDue(task), runUntil], expiry),
+    due: sweepAt([nextDue(task, now), runUntil], expiry),
     expiresAt: expiry,
   };
 }

@@ -40,6 +40,11 @@ export class QuestionBook {
     return 1 + Math.max(0, ...known.map(({ occurrence }) => occurrence));
   }
 
+  /** These answer nothing that is asked from here on. */
+  passOver(questions: readonly Question[]): void {
+    for (const { key } of questions) this.#used.add(key);
+  }
+
   add(questions: readonly AskedQuestion[]): void {
     this.#fresh.push(...questions);
   }

@@ -18,8 +18,8 @@ export async function runTool(tool: RegisteredTool, holder: RunHolder, signal: A
   const abort = aborted(signal);
   try {
     const parsed = tool.parseArguments(JSON.parse(holder.task().arguments) as JsonObject);
-    if (!parsed.ok) throw new TaskError("invalid", `The task's arguments no longer fit the tool: ${parsed.message}`);
-    const done = await Promise.race([attempt(() => tool.tool.run(parsed.value, run.context())), abort.promise]);
+    if (!parsed.ok) throw new TaskError("invalid", `The task's arguments do not fit the tool: ${parsed.message}`);
+    const done = await Promise.race([attempt(() => carryOut(tool, parsed.value, run, holder)), abort.promise]);
     // A step that began beside what ended the run is finished and stored: it would otherwise be done twice.
     await Promise.race([run.drain(), abort.promise]);
     return conclude(tool, run, done, holder.limits.resultLimitBytes);
@@ -31,6 +31,27 @@ export async function runTool(tool: RegisteredTool, holder: RunHolder, signal: A
     await run.close();
   }
 }
+
+/** With what its `prepare` returned, where nobody called it before the task existed: it may ask and refuse like a run. */
+async function carryOut(
+  { tool }: RegisteredTool,
+  args: unknown,
+  run: DurableRun,
+  { task }: RunHolder,
+): Promise<unknown> {
+  const context = run.context();
+  const { unprepared, steps } = task();
+  if (!unprepared) return tool.run(args, context);
+  const { client, signal, fetch, ask } = context;
+  // Once: what it found is not looked for again after each suspension.
+  const found = steps.has(PREPARED) ? null : await tool.prepare?.(args, { client, signal, fetch, ask });
+  const { prepared, asked } = await context.step(PREPARED, () => ({ prepared: found, asked: task().questions.length }));
+  run.passOver(asked);
+  return tool.run(args, { ...context, prepared });
+}
+
+/** The step that is no author's. */
+const PREPARED = "\0prepared";
 
 type Done = { readonly returned: unknown } | { readonly thrown: unknown };
 

@@ -3,6 +3,9 @@ import { isPublicHost } from "./public-host";
 
 export type SafeFetch = (url: string, init?: RequestInit) => Promise<Response>;
 
+/** `secure`: https only. `allowLocal` (`ALLOW_LOCAL_FETCH`, for development) permits any host and port, and http after all. */
+export type FetchRules = { readonly allowLocal: boolean; readonly secure?: boolean };
+
 const MAX_REDIRECTS = 5;
 const MAX_URL_LENGTH = 8192;
 /** An empty port is the scheme's own: 80 or 443. */
@@ -14,15 +17,11 @@ const ABOUT_THE_BODY = ["content-type", "content-length", "content-encoding", "c
 /**
  * Fetches URLs that a caller gave. What the address says is checked, on every redirect hop too: scheme, port, user
  * information, address literals and local names. A refusal is a `ToolError`; whatever the network throws passes through.
- * `allowLocal` (`ALLOW_LOCAL_FETCH`, for development) permits any host and port.
  */
-export function safeFetch(
-  { allowLocal }: { readonly allowLocal: boolean },
-  send: SafeFetch = (url, init) => fetch(url, init),
-): SafeFetch {
+export function safeFetch(rules: FetchRules, send: SafeFetch = (url, init) => fetch(url, init)): SafeFetch {
   return async (url, init = {}) => {
     const mode = init.redirect ?? "follow";
-    let target = checkedUrl(url, undefined, allowLocal);
+    let target = checkedUrl(url, rules);
     let request: RequestInit = { ...init, headers: new Headers(init.headers), redirect: "manual" };
     for (let hops = 0; ; hops += 1) {
       const response = await send(target.href, request);
@@ -32,19 +31,23 @@ export function safeFetch(
       await response.body?.cancel();
       if (mode === "error") throw new ToolError(`${target.host} answered with a redirect, which is not wanted here.`);
       if (hops === MAX_REDIRECTS) throw new ToolError(`The URL leads through more than ${MAX_REDIRECTS} redirects.`);
-      const next = checkedUrl(location, target, allowLocal);
+      const next = checkedUrl(location, rules, target);
       request = redirected(request, response.status, target, next);
       target = next;
     }
   };
 }
 
-function checkedUrl(text: string, base: URL | undefined, allowLocal: boolean): URL {
+/** What can be said against an address before anything is sent there. With a base it is a redirect from that. */
+export function checkedUrl(text: string, { allowLocal, secure }: FetchRules, base?: URL): URL {
   const what = base ? `The redirect from ${base.host}` : "The URL";
   if (text.length > MAX_URL_LENGTH) throw new ToolError(`${what} is longer than ${MAX_URL_LENGTH} characters.`);
   const url = URL.parse(text, base?.href);
   if (!url) throw new ToolError(`${what} is not a valid absolute URL.`);
-  if (url.protocol !== "https:" && url.protocol !== "http:") throw new ToolError(`${what} must be http or https.`);
+  if (url.protocol !== "https:") {
+    if (secure && !allowLocal) throw new ToolError(`${what} must be https.`);
+    if (url.protocol !== "http:") throw new ToolError(`${what} must be http or https.`);
+  }
   if (url.username !== "" || url.password !== "") {
     throw new ToolError(`${what} must not carry a user name or password.`);
   }

@@ -1,8 +1,9 @@
 import { outstanding, type Task } from "../task/task";
-import type { TaskSnapshot } from "./task-store";
+import type { Conversation, ReadOptions, TaskSnapshot } from "./task-store";
 
 export function toSnapshot(task: Task): TaskSnapshot {
-  const { arguments: _arguments, prepared, extras, toolVersion, questions, sleeps, steps, ...facts } = task;
+  const { arguments: _arguments, prepared, unprepared, extras, toolVersion, ...told } = task;
+  const { questions, sleeps, steps, turns, push, ...facts } = told;
   return { ...facts, openQuestions: outstanding(task).map(({ key, request }) => ({ key, request })) };
 }
 
@@ -11,3 +12,17 @@ export function withoutBody(task: TaskSnapshot): TaskSnapshot {
   if (task.stage.phase !== "settled" || task.stage.outcome.kind !== "result") return task;
   return { ...task, stage: { ...task.stage, outcome: { ...task.stage.outcome, result: "null" } } };
 }
+
+/** What a reader asked for. */
+export function toldOf(task: Task, { body = true, conversation = false }: ReadOptions = {}): TaskSnapshot {
+  const told = body ? toSnapshot(task) : withoutBody(toSnapshot(task));
+  return conversation ? { ...told, conversation: conversationOf(task) } : told;
+}
+
+const conversationOf = ({ arguments: args, extras, questions, turns, push }: Task): Conversation => ({
+  arguments: args,
+  extras,
+  questions,
+  turns,
+  push,
+});

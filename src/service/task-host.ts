@@ -2,16 +2,17 @@ import { isExpired, type Owner, type Task, type TaskDraft } from "../task/task";
 import { nextDue } from "../task/due";
 import { createTask, transition, type TaskEvent } from "../task/transition";
 import { announce } from "./announce";
-import { sortAnswers } from "./check-answer";
+import { eventFor } from "./command-event";
 import { HandOver } from "./hand-over";
 import type { HostParts } from "./host-parts";
 import { mayTouch } from "./may-touch";
 import { mirrorOf } from "./mirror";
 import { Outbox } from "./outbox";
 import { PollBucket } from "./poll-bucket";
+import { pushAlarm, Pusher } from "./pusher";
 import { Runner } from "./runner";
 import { restarted } from "./setback";
-import { toSnapshot, withoutBody } from "./snapshot";
+import { toldOf, toSnapshot, withoutBody } from "./snapshot";
 import type { Examined, Mirror } from "./task-index";
 import type { Command, OpenQuestion, Polled, ReadOptions, TaskFeedMessage, TaskSnapshot, Told } from "./task-store";
 import { lean, overdue, planWork, type WorkAct, type Worked } from "./work";
@@ -28,6 +29,7 @@ export class TaskHost {
   readonly #outbox: Outbox;
   readonly #runner: Runner;
   readonly #handOver: HandOver;
+  readonly #pusher: Pusher;
   readonly #polls: PollBucket;
   /** undefined: not looked yet. */
   #task: Task | null | undefined;
@@ -44,13 +46,10 @@ export class TaskHost {
       send: () => this.#sendMirror(),
       retry: () => this.#arm(),
     });
-    this.#handOver = new HandOver({ ...parts, tell: (act) => void (this.#task && this.#apply(this.#task, act)) });
-    this.#runner = new Runner({
-      ...parts,
-      task: () => this.#task as Task,
-      dispatch: (event) => this.#dispatch(event),
-      ended: () => this.#flush(),
-    });
+    this.#handOver = new HandOver({ ...parts, tell: (act, handed) => this.#handedOver(act, handed) });
+    const dispatch = (event: TaskEvent) => this.#dispatch(event);
+    this.#pusher = new Pusher({ ...parts, task: () => this.#task, dispatch });
+    this.#runner = new Runner({ ...parts, task: () => this.#task as Task, dispatch, ended: () => this.#flush() });
   }
 
   /** First come, first stored: a repeated create gets what is there. Late past the reservation's deadline. */
@@ -62,7 +61,9 @@ export class TaskHost {
     if (existing) return { kind: "existing", task: toSnapshot(existing) };
     if (this.#parts.clock() >= deadline) return { kind: "late" };
     const { task, entry } = createTask(draft);
-    const due = nextDue(task);
+    // What begins with a question has nothing to do soon but to tell its index.
+    if (draft.missing) this.#outbox.owe();
+    const due = draft.missing ? this.#parts.clock() : nextDue(task, this.#parts.clock());
     this.#parts.shelf.commit(null, task, entry, due);
     this.#alarm = due;
     this.#task = task;
@@ -71,7 +72,7 @@ export class TaskHost {
 
   read(owner: Owner, options?: ReadOptions): TaskSnapshot | null {
     const task = this.#visible(owner);
-    return task && this.#told(task, options);
+    return task && toldOf(task, options);
   }
 
   /** A read that a caller asked for, which may be too many. */
@@ -79,23 +80,14 @@ export class TaskHost {
     const task = this.#visible(owner);
     if (!task) return null;
     const retryAfterMs = this.#polls.take(task.pollIntervalMs);
-    return retryAfterMs === null
-      ? { kind: "task", task: this.#told(task, options) }
-      : { kind: "limited", retryAfterMs };
+    return retryAfterMs === null ? { kind: "task", task: toldOf(task, options) } : { kind: "limited", retryAfterMs };
   }
 
   async tell(owner: Owner, command: Command): Promise<Told | null> {
     const task = this.#visible(owner);
     if (!task) return null;
-    const at = this.#parts.clock();
-    const changed =
-      command.kind === "cancel"
-        ? this.#dispatch({ type: "cancelled", at, minTtlMs: this.#parts.limits.minTtlMs })
-        : this.#dispatch({
-            type: "answered",
-            at,
-            ...sortAnswers(task, command.answers, this.#parts.limits.resultLimitBytes),
-          });
+    const { limits, clock } = this.#parts;
+    const changed = this.#dispatch(eventFor(task, command, limits, clock()));
     if (changed) await this.#flush();
     return { task: toSnapshot(this.#task ?? task), changed };
   }
@@ -116,6 +108,11 @@ export class TaskHost {
     return { changed, worked: lean(act, answer(this.#task ?? task)) };
   }
 
+  /** A run may begin and end before it is heard that the task was offered: where it stands then, it still has to be. */
+  #handedOver(act: WorkAct, handed: Task): void {
+    if (this.#task && (act.kind !== "offered" || this.#task.stage === handed.stage)) this.#apply(this.#task, act);
+  }
+
   /** What a new watcher gets before the live messages; null when there is nothing it may see. */
   attach(
     owner: Owner,
@@ -133,7 +130,7 @@ export class TaskHost {
     };
   }
 
-  /** The alarm: does what is due and returns; a run goes on behind it. */
+  /** The alarm: does what is due and returns; runs and deliveries go on behind it. */
   async alarm(): Promise<void> {
     this.#alarm = null;
     const isFresh = this.#task === undefined;
@@ -143,6 +140,7 @@ export class TaskHost {
     if (isFresh) this.#outbox.owe();
     try {
       this.#proceed(task);
+      this.#pusher.kick();
       await this.#handOver.flush(this.#task ?? task);
       await this.#outbox.flush();
     } finally {
@@ -155,15 +153,16 @@ export class TaskHost {
     const task = this.#load();
     if (!task) return { id: "", found: false };
     const now = this.#parts.clock();
-    if (isExpired(task, now, this.#parts.limits.retentionMs)) {
+    if (isExpired(task, now, this.#parts.limits.retentionMs) && !this.#pusher.hasLastNews()) {
       await this.#collect(task, now);
       return { id: task.id, found: false };
     }
-    const due = nextDue(task);
-    const poked = task.stage.phase !== "settled" && ((due !== null && due <= now) || this.#leaseIsDead(task));
+    const kept = this.#task ?? task;
+    const due = nextDue(kept, now);
+    const poked = (due !== null && due <= now) || this.#leaseIsDead(kept);
     if (poked) this.#setAlarm(now);
     this.#outbox.sent();
-    return { id: task.id, found: true, mirror: this.#mirrorOf(task), poked };
+    return { id: task.id, found: true, mirror: this.#mirrorOf(kept), poked };
   }
 
   #load(): Task | null {
@@ -173,10 +172,6 @@ export class TaskHost {
       if (this.#task && this.#leaseIsDead(this.#task)) this.#setAlarm(this.#parts.clock());
     }
     return this.#task;
-  }
-
-  #told(task: Task, { body = true }: ReadOptions = {}): TaskSnapshot {
-    return body ? toSnapshot(task) : withoutBody(toSnapshot(task));
   }
 
   #visible(owner: Owner): Task | null {
@@ -198,10 +193,7 @@ export class TaskHost {
     const { clock, limits } = this.#parts;
     const now = clock();
     if (task.stage.phase === "settled") return this.#outbox.owe();
-    if (isExpired(task, now, limits.retentionMs)) {
-      this.#dispatch({ type: "expired", at: now });
-      return;
-    }
+    if (isExpired(task, now, limits.retentionMs)) return void this.#dispatch({ type: "expired", at: now });
     if (this.#leaseIsDead(task)) this.#dispatch(restarted(task, limits, now));
     for (const event of overdue(task, this.#judging())) this.#dispatch(event);
     if (task.runs.in === "object") this.#dispatch({ type: "started", at: now });
@@ -232,6 +224,7 @@ export class TaskHost {
       if (effect.type === "abort") this.#runner.stop();
       if (effect.type === "start") this.#runner.start(task);
     }
+    if (before.push.length + task.push.length > 0) this.#pusher.kick();
     return true;
   }
 
@@ -244,6 +237,7 @@ export class TaskHost {
   async #collect(task: Task, now: number): Promise<void> {
     this.#dispatch({ type: "expired", at: now });
     this.#runner.stop();
+    this.#pusher.stop();
     if (task.stage.phase === "settled") this.#parts.announce({ kind: "gone" }, true);
     this.#outbox.forget();
     await this.#parts.shelf.clear();
@@ -251,7 +245,7 @@ export class TaskHost {
     this.#alarm = null;
   }
 
-  /** One alarm, multiplexed: the record's next due time, the run's watchdog, what the index is owed. */
+  /** One alarm, multiplexed: the record's next due time, the run's watchdog, what the index and the targets are owed. */
   #nextAlarm(task: Task, held = this.#runner.until() !== null): number | null {
     const now = this.#parts.clock();
     const watch = held ? this.#watchAt : now;
@@ -259,9 +253,11 @@ export class TaskHost {
     const soon =
       this.#alarm != null && this.#alarm > now && this.#alarm <= now + LEASE_MS ? this.#alarm : now + LEASE_MS;
     const owed = this.#outbox.owes() ? (this.#outbox.retryAt() ?? soon) : null;
-    const due = nextDue(task);
+    const due = nextDue({ ...task, push: [] }, now);
     const own = due === null ? null : Math.max(due, this.#handOver.notBefore(task));
-    const times = [own, isRunningHere(task) ? watch : null, owed].filter((at) => at !== null);
+    const times = [own, isRunningHere(task) ? watch : null, owed, pushAlarm(task, now, soon)].filter(
+      (at) => at !== null,
+    );
     return times.length === 0 ? null : Math.min(...times);
   }
 
@@ -288,8 +284,9 @@ export class TaskHost {
   }
 
   #mirrorOf(task: Task): Mirror {
-    const runUntil = this.#runner.until() ?? (this.#leaseIsDead(task) ? task.updatedAt : null);
-    return mirrorOf(task, this.#parts.limits.retentionMs, runUntil);
+    const now = this.#parts.clock();
+    const runUntil = this.#runner.until() ?? (this.#leaseIsDead(task) ? Math.min(task.updatedAt, now) : null);
+    return mirrorOf(task, now, this.#parts.limits.retentionMs, runUntil);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Outcome, Phase } from "../task/task";
-import type { IdempotencyKey, TaskListPage, TaskListQuery } from "./task-store";
+import type { Standing } from "../task/standing";
+import type { IdempotencyKey, TaskListPage, TaskListQuery, TaskSearch, TaskSearchPage } from "./task-store";
 
 export type Reservation = {
   readonly id: string;
@@ -44,6 +45,8 @@ export type Mirror = {
   readonly version: number;
   readonly phase: Phase;
   readonly outcome: Outcome["kind"] | null;
+  /** Null of a record: no search finds it. */
+  readonly standing: Standing | null;
   readonly statusAt: number;
   /** When the sweep should look at the task next: its next alarm while live, its expiry once settled; null for never. */
   readonly due: number | null;
@@ -80,6 +83,8 @@ export interface TaskIndex {
   touch(id: string, version: number, phase: Phase): Promise<{ readonly watched: boolean }>;
   /** What has expired at `now` is not listed. `reserved` are the rows of the page that no task has confirmed. */
   list(query: TaskListQuery, now: number): Promise<TaskListPage & { readonly reserved: readonly string[] }>;
+  /** The same for a search; a row that no task has confirmed counts as `submitted`. */
+  search(query: TaskSearch, now: number): Promise<TaskSearchPage & { readonly reserved: readonly string[] }>;
   /** Rows due at `now`, earliest first: `confirmed` false is a reservation past its deadline. */
   due(now: number, limit: number): Promise<readonly DueRow[]>;
   /**

@@ -24,6 +24,7 @@ export function longValues(task: Task): LongValues {
   const body = bodyOf(task.stage);
   if (body !== null) values.set(slot("outcome"), body);
   for (const [key, value] of task.steps) values.set(slot("step", key), value);
+  for (const { id, digest, message } of task.turns) values.set(slot("turn", id, digest), message);
   for (const { key, request, state } of task.questions) {
     values.set(slot("request", key), request);
     if (state.kind === "answered") values.set(slot("answer", key), state.answer);
@@ -39,6 +40,7 @@ export function shortFacts(task: Task): JsonObject {
     prepared: null,
     extras: null,
     steps: [],
+    turns: task.turns.map((turn) => ({ ...turn, message: "" })),
     questions: task.questions.map(shortQuestion),
     stage: withBody(task.stage, () => ""),
   } as unknown as JsonObject;
@@ -47,7 +49,14 @@ export function shortFacts(task: Task): JsonObject {
 /** Puts a task together again. `text` gives the text of a slot, or undefined where there was none. */
 export function toTask(facts: JsonObject, slots: Iterable<string>, text: (slot: string) => JsonText | undefined): Task {
   // A record written before these were known is of a task that runs where it lives.
-  const short = { runs: { in: "object" }, offeredAt: null, lease: null, ...facts } as unknown as Task;
+  const short = {
+    runs: { in: "object" },
+    offeredAt: null,
+    lease: null,
+    turns: [],
+    push: [],
+    ...facts,
+  } as unknown as Task;
   const steps = new Map<string, JsonText>();
   for (const name of slots) {
     const [kind, key] = JSON.parse(name) as [string, string];
@@ -59,6 +68,7 @@ export function toTask(facts: JsonObject, slots: Iterable<string>, text: (slot: 
     prepared: text(slot("prepared")) ?? null,
     extras: text(slot("extras")) ?? null,
     steps,
+    turns: short.turns.map((turn) => ({ ...turn, message: text(slot("turn", turn.id, turn.digest)) ?? "" })),
     questions: short.questions.map((question) => fullQuestion(question, text)),
     stage: withBody(short.stage, () => text(slot("outcome")) ?? ""),
   };

@@ -1,27 +1,25 @@
-import type { Clock } from "../clock";
 import { notFound, TaskError } from "../task/errors";
-import { canonicalJson, type Json, type JsonObject, type JsonText } from "../task/json";
-import type { ClientFacts, LogEntry, Phase, TaskDraft } from "../task/task";
-import type { RegisteredTool } from "../tool/registry";
-import type { Rank } from "./carrier";
+import { canonicalJson, type Json, type JsonText } from "../task/json";
+import { MAX_PUSH_TARGETS } from "../task/push";
+import type { Phase, PushWish, TaskDraft } from "../task/task";
 import { digestOf } from "./digest";
 import { draftTask } from "./draft-task";
-import type { Drive } from "./drive";
 import { follow, type FollowMessage } from "./follow";
-import type { Limits } from "./limits";
 import { ownerOf, type Principal } from "./principal";
-import { SESSION_KEYS, type Sessions } from "./sessions";
+import { SESSION_KEYS } from "./sessions";
+import type { SettleOptions, StartRequest, TaskServiceParts } from "./task-requests";
 import type {
   Command,
   Created,
-  OpenQuestion,
   OwnerFeedMessage,
   ReadOptions,
+  Said,
   TaskListPage,
   TaskListQuery,
   TaskRef,
+  TaskSearch,
+  TaskSearchPage,
   TaskSnapshot,
-  TaskStore,
   Told,
 } from "./task-store";
 
@@ -30,46 +28,6 @@ export const NAMESPACE = "tasks";
 
 /** A Worker waits for so many objects at a time. */
 const PEEKS_AT_ONCE = 6;
-
-export type StartRequest = {
-  readonly principal: Principal;
-  readonly tool: RegisteredTool;
-  /** As the caller sent them (already found valid); stored verbatim. */
-  readonly arguments: JsonObject;
-  /** What the tool's `prepare` returned, if it has one. */
-  readonly prepared?: unknown;
-  readonly client: ClientFacts;
-  readonly origin: string;
-  readonly contextId?: string;
-  /** The caller's wish in ms, if any; clamped to the limits. */
-  readonly ttlMs?: number | null;
-  /** An anonymous caller's holds within its session; without one it is ignored, since anonymous callers share nothing. */
-  readonly idempotencyKey?: string;
-};
-
-export type SettleOptions = {
-  readonly signal: AbortSignal;
-  /** Where the task stands (without its result), before the events from there on. */
-  readonly onSnapshot?: (task: TaskSnapshot) => void;
-  readonly onEvent?: (entry: LogEntry) => void;
-  /** Offers to carry the task's questions and progress to the client. */
-  readonly deliver?: Rank;
-  /** This stream carries them: all that is open at first (perhaps nothing), then what is newly asked. */
-  readonly onDeliver?: (questions: readonly OpenQuestion[]) => void;
-  /** Another stream carries them from here on. */
-  readonly onRelieved?: () => void;
-  readonly restAt?: "input" | "settled";
-};
-
-export type TaskServiceParts = {
-  readonly store: TaskStore;
-  /** Where anonymous callers' idempotency keys are kept; without it they have none. */
-  readonly sessions?: Pick<Sessions, "claim">;
-  /** For a store that only keeps: sets going what was stored or told. */
-  readonly drive?: Pick<Drive, "wake"> | undefined;
-  readonly limits: Limits;
-  readonly clock: Clock;
-};
 
 /** The use cases. Every door acts only through these. */
 export class TaskService {
@@ -120,18 +78,47 @@ export class TaskService {
   }
 
   /** The same at the end of a wait, which is no poll. Throws `not_found`. */
-  async look(principal: Principal, id: string): Promise<TaskSnapshot> {
-    return found(await this.#read(principal, id));
+  async look(principal: Principal, id: string, options?: ReadOptions): Promise<TaskSnapshot> {
+    return found(await this.#read(principal, id, options));
   }
 
-  /** The same for the server's own business: no poll, and without the body of a result. Null when there is none. */
-  async peek(principal: Principal, id: string): Promise<TaskSnapshot | null> {
-    return this.#read(principal, id, { body: false });
+  /** The same for the server's own business: no poll, and unless wanted, without the body of a result. Null when there is none. */
+  async peek(principal: Principal, id: string, options: ReadOptions = { body: false }): Promise<TaskSnapshot | null> {
+    return this.#read(principal, id, options);
   }
 
   /** Unknown, answered and retired keys are ignored; a malformed answer retires its key and asks again. Throws `not_found`. */
-  async answer(principal: Principal, id: string, answers: Readonly<Record<string, JsonText>>): Promise<TaskSnapshot> {
-    return (await this.#tell(principal, id, { kind: "answer", answers })).task;
+  async answer(
+    principal: Principal,
+    id: string,
+    answers: Readonly<Record<string, JsonText>>,
+    turn?: Said,
+  ): Promise<TaskSnapshot> {
+    return (await this.#tell(principal, id, { kind: "answer", answers, ...(turn ? { turn } : {}) })).task;
+  }
+
+  /** What the client said besides: the same message again changes nothing. Throws `not_found`. */
+  async say(principal: Principal, id: string, turn: Said, statusMessage: string | null): Promise<Told> {
+    return this.#tell(principal, id, { kind: "say", turn, statusMessage });
+  }
+
+  /** Whether push targets can be set at all. */
+  get pushes(): boolean {
+    return this.#parts.store.pushes === true;
+  }
+
+  /** Throws `not_found`; `limit_reached` when the task has as many as it may. */
+  async setPush(principal: Principal, id: string, target: PushWish): Promise<void> {
+    await this.#tell(principal, id, { kind: "push", target });
+    const { conversation } = found(await this.#read(principal, id, { body: false, conversation: true }));
+    if (conversation?.push.some((one) => one.id === target.id)) return;
+    const message = `This task has ${MAX_PUSH_TARGETS} push notification configurations; delete one first.`;
+    throw new TaskError("limit_reached", message, { limit: "MAX_PUSH_TARGETS", value: MAX_PUSH_TARGETS });
+  }
+
+  /** Throws `not_found`; that there was none of this id is nothing. */
+  async removePush(principal: Principal, id: string, target: string): Promise<void> {
+    await this.#tell(principal, id, { kind: "unpush", id: target });
   }
 
   /** Throws `not_found`; `changed` is false when it was settled already. */
@@ -145,6 +132,14 @@ export class TaskService {
     return owner === null
       ? { rows: [], more: false }
       : this.#parts.store.list({ namespace: NAMESPACE, owner, ...page });
+  }
+
+  /** The caller's own that fit, newest change of phase first. Anonymous callers have none that could be listed. */
+  async search(principal: Principal, query: Omit<TaskSearch, "namespace" | "owner">): Promise<TaskSearchPage> {
+    const owner = ownerOf(principal);
+    return owner === null
+      ? { rows: [], more: false, total: 0 }
+      : this.#parts.store.search({ namespace: NAMESPACE, owner, ...query });
   }
 
   /**

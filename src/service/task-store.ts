@@ -8,10 +8,15 @@ import type {
   Outcome,
   Owner,
   Progress,
+  PushTarget,
+  PushWish,
+  Question,
   RunsIn,
   Stage,
   TaskDraft,
+  Turn,
 } from "../task/task";
+import type { Standing } from "../task/standing";
 import type { Worked, WorkAct } from "./work";
 
 /** Names one task as one caller may see it. The store answers null for an id that is missing, foreign or expired. */
@@ -45,6 +50,18 @@ export type TaskSnapshot = {
   readonly lease: Lease | null;
   readonly version: number;
   readonly stage: Stage;
+  /** Only where it was asked for. */
+  readonly conversation?: Conversation;
+};
+
+/** What was said from both sides, and who is told of it: long, and of no use to most readers. */
+export type Conversation = {
+  readonly arguments: JsonText;
+  readonly extras: JsonText | null;
+  /** All that were ever asked, in the order asked. */
+  readonly questions: readonly Question[];
+  readonly turns: readonly Turn[];
+  readonly push: readonly PushTarget[];
 };
 
 /** A caller's key for "the same call again": scoped by owner and tool, lives as long as the task. */
@@ -65,8 +82,16 @@ export type Created =
 
 /** What an outsider may tell a task. Values are JSON text by wire key. */
 export type Command =
-  | { readonly kind: "answer"; readonly answers: Readonly<Record<string, JsonText>> }
+  | { readonly kind: "answer"; readonly answers: Readonly<Record<string, JsonText>>; readonly turn?: Said }
+  /** Answers nothing; `statusMessage`, unless null, tells the client what would. */
+  | { readonly kind: "say"; readonly turn: Said; readonly statusMessage: string | null }
+  /** In place of one of the same id. Past `MAX_PUSH_TARGETS` nothing changes. Also of a settled task. */
+  | { readonly kind: "push"; readonly target: PushWish }
+  | { readonly kind: "unpush"; readonly id: string }
   | { readonly kind: "cancel" };
+
+/** A message of the client: the same id with the same digest again changes nothing. */
+export type Said = Omit<Turn, "at">;
 
 /** `changed` is false when the task was settled already, or nothing it was told applied. */
 export type Told = { readonly task: TaskSnapshot; readonly changed: boolean };
@@ -112,6 +137,22 @@ export type TaskListRow = {
   readonly statusAt: number;
 };
 
+/** Tasks by when they last changed their phase, newest first, and by id. */
+export type TaskSearch = {
+  readonly namespace: string;
+  readonly owner: string;
+  readonly limit: number;
+  readonly contextId?: string;
+  readonly standing?: Standing;
+  /** Unix ms: not those whose `statusAt` is earlier. */
+  readonly since?: number;
+  /** Strictly after this row. */
+  readonly after?: { readonly statusAt: number; readonly id: string };
+};
+
+/** `total`: how many there are, on this page and all others. */
+export type TaskSearchPage = TaskListPage & { readonly total: number };
+
 export type TaskListPage = { readonly rows: readonly TaskListRow[]; readonly more: boolean };
 
 /** What one collecting run did, for its log line. */
@@ -135,7 +176,7 @@ export type Polled =
   | { readonly kind: "task"; readonly task: TaskSnapshot }
   | { readonly kind: "limited"; readonly retryAfterMs: number };
 
-export type ReadOptions = { readonly body?: boolean };
+export type ReadOptions = { readonly body?: boolean; readonly conversation?: boolean };
 
 export type WatchOptions = { readonly after?: number; readonly deliver?: Rank; readonly signal: AbortSignal };
 
@@ -173,6 +214,9 @@ export interface TaskStore {
   /** The feed of everything an identified owner has in a namespace. Ends only when `signal` aborts. */
   listen(namespace: string, owner: string, signal: AbortSignal): AsyncIterable<OwnerFeedMessage>;
   list(query: TaskListQuery): Promise<TaskListPage>;
+  search(query: TaskSearch): Promise<TaskSearchPage>;
+  /** Whether it carries news of its tasks to push targets; otherwise none may be set. */
+  readonly pushes?: boolean;
   /** Collects what has expired within `budget` object calls, and resumes where the last run stopped. */
   sweep(budget: number): Promise<SweepReport>;
 }

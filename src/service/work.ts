@@ -125,10 +125,15 @@ function abandoned({ runs }: Task, reason: string, { limits, now }: Parts): read
   return [{ type: "settled", at: now, outcome: failed(reason), statusMessage: reason, minTtlMs: limits.minTtlMs }];
 }
 
-/** What whoever acts need not be told again: it knows what it claimed, and may have to carry it far. */
+/**
+ * Without what whoever acts need not be told again: it knows what it claimed, and may have to carry it far. What the
+ * client said, and who is told of the task, is no run's business.
+ */
 export function lean(act: WorkAct, worked: Worked): Worked {
-  if (worked.kind === "refused" || needsTexts(act, worked)) return worked;
-  const { stage, ...task } = { ...worked.task, arguments: "", prepared: null, extras: null, steps: new Map() };
+  if (worked.kind === "refused") return worked;
+  const heard: Task = { ...worked.task, turns: [], push: [] };
+  if (needsTexts(act, worked)) return { ...worked, task: heard };
+  const { stage, ...task } = { ...heard, arguments: "", prepared: null, extras: null, steps: new Map() };
   const bare =
     stage.phase === "settled" && stage.outcome.kind === "result"
       ? { ...stage, outcome: { ...stage.outcome, result: "" } }

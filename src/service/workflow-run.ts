@@ -123,7 +123,7 @@ async function rest(task: Task | null, { engine, clock }: WorkflowRunParts): Pro
     const deadline = Math.min(...outstanding(task).map((question) => question.deadline));
     return engine.wait(nameOf("answer", task), inRange(deadline + UNCALLED_MS - clock()));
   }
-  const until = wakesAt(task);
+  const until = wakesAt(task, clock());
   if (until === null) return engine.sleep(nameOf("pause", task), PAUSE_MS);
   const ms = until - clock();
   if (ms > SHORT_MS) return engine.sleep(nameOf("sleep", task), inRange(ms));
@@ -131,9 +131,11 @@ async function rest(task: Task | null, { engine, clock }: WorkflowRunParts): Pro
 }
 
 /** When its next run begins, Unix ms; null where there should be one already, and somebody else may have it. */
-function wakesAt(task: Task | null): number | null {
+function wakesAt(task: Task | null, now: number): number | null {
   if (task?.stage.phase !== "working") return null;
   const { activity } = task.stage;
+  // A run of ours was lost, and whoever woke the Workflow meanwhile will not do so again soon.
+  if (activity.kind === "due") return now + SHORT_MS;
   return activity.kind === "sleeping" || activity.kind === "backing_off" ? activity.until : null;
 }
 

@@ -1,5 +1,5 @@
-import { wasAudited } from "../service/audit";
-import { ownerOf, type Principal } from "../service/principal";
+import type { Principal } from "../service/principal";
+import { FAULT, logThrown, retryAfter } from "../service/thrown";
 import { TaskError, type TaskErrorCode } from "../task/errors";
 import type { JsonText } from "../task/json";
 import type { Answer } from "./answer";
@@ -67,21 +67,15 @@ export function errorAnswer(
   return { status, text, ...(headers ? { headers } : {}) };
 }
 
-/** Whatever was thrown, as this door says it. The text of an exception goes to the log and nowhere else. */
+/** Whatever was thrown, as this door says it, and a line of it in the log. */
 export function explainThrown(
   thrown: unknown,
   log: ((line: object) => void) | undefined,
   principal?: Principal,
 ): Answer {
   const answer = answerTo(thrown);
-  if (answer.status < 500) {
-    const { code } = thrown as TaskError | Refused;
-    const caller = principal === undefined ? {} : { principal: ownerOf(principal) };
-    if (!wasAudited(thrown)) log?.({ audit: "refuse", ...caller, code, status: answer.status });
-  } else {
-    const error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
-    log?.({ level: "error", message: "A request failed.", error });
-  }
+  const code = thrown instanceof TaskError || thrown instanceof Refused ? thrown.code : "internal";
+  logThrown(thrown, { status: answer.status, code }, log, principal);
   return answer;
 }
 
@@ -90,11 +84,10 @@ function answerTo(thrown: unknown): Answer {
     return errorAnswer(thrown.status, thrown.code, thrown.message, thrown.facts);
   }
   if (!(thrown instanceof TaskError)) {
-    return errorAnswer(STATUS.internal, "internal", "The server could not answer; its log says why.");
+    return errorAnswer(STATUS.internal, "internal", FAULT);
   }
   const { code, message, data } = thrown;
   const { retryAfterMs } = data;
-  const headers =
-    retryAfterMs === undefined ? {} : { "Retry-After": String(Math.max(1, Math.ceil(retryAfterMs / 1000))) };
+  const headers = retryAfterMs === undefined ? {} : retryAfter(retryAfterMs);
   return errorAnswer(STATUS[code], code, message, { data, headers });
 }

@@ -1,6 +1,7 @@
 import { eventStream, SendQueue } from "../event-stream";
 import { acceptsOf } from "../media-types";
 import type { Namespace } from "../record/record";
+import { slowAnswer } from "../slow-answer";
 import { TaskError } from "../task/errors";
 import { ok, toResponse } from "./answer";
 import type { As, Entries } from "./api";
@@ -9,7 +10,6 @@ import { explainThrown, Refused } from "./errors";
 import { asOf, found } from "./record-answers";
 import { entryText, listText } from "./record-text";
 import { EventsQuery, LONGEST_WAIT_MS, readQuery } from "./schemas";
-import { slowAnswer } from "./slow-answer";
 
 /** Proxies cut streams that are quiet for a minute or two. */
 const KEEP_ALIVE_MS = 15_000;
@@ -42,7 +42,7 @@ export async function serveEvents(c: StoreContext, { store, log }: StoreDeps, { 
   // By then the status may be out, so that it went meanwhile is told in the body.
   const wait = async (left: AbortSignal) => {
     const next = await feed({ after: from, waitMs, signal: left });
-    return next === null ? pageAnswer(page, true) : pageAnswer(next);
+    return toResponse(next === null ? pageAnswer(page, true) : pageAnswer(next));
   };
   return slowAnswer(wait, { signal, onLate });
 }

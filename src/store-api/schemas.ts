@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { TaskError } from "../task/errors";
 import { isObject, type JsonObject } from "../task/json";
-import { quoted } from "../tool/field-name";
+import { fieldName, quoted } from "../tool/field-name";
 import { checkZod } from "../tool/zod-schema";
 
 // Strict, unlike the schemas of a protocol: a mistyped name would otherwise be a wish that nobody heard.
@@ -15,15 +15,15 @@ const object = z.custom<object>(isObject, "must be an object.");
 
 const status = z.enum(["working", "input_required", "completed", "failed", "cancelled"]);
 const ttlMs = z.optional(z.nullable(count(0)));
-const taskFields = z.strictObject({
-  status: z.optional(status),
+const fieldsBesideStatus = {
   statusMessage: z.optional(z.nullable(z.string())),
   pollIntervalMs: z.optional(z.nullable(count(1))),
   inputRequests: z.optional(object),
   inputResponses: z.optional(object),
   result: anything,
   error: anything,
-});
+};
+const taskFields = z.strictObject({ status: z.optional(status), ...fieldsBesideStatus });
 
 export const CreateBody = z.strictObject({
   id: z.optional(z.string()),
@@ -49,14 +49,19 @@ const asRead = {
 export const ReplaceBody = z.strictObject({ ...asRead, ttlMs, task: z.optional(taskFields), document: object });
 
 /** A save keeps the ttl. */
-export const SaveBody = z.strictObject({ ...asRead, ttlMs, task: z.optional(z.null()), document: object });
+export const SaveBody = z.strictObject({
+  ...asRead,
+  ttlMs,
+  task: z.optional(z.custom<null>((value) => value === null, "must be null.")),
+  document: object,
+});
 
 export const MergeBody = z.strictObject({ ttlMs, task: z.optional(taskFields), document: z.optional(object) });
 
 export const StatusBody = z.strictObject({
   status,
   ttlMs,
-  task: z.optional(z.omit(taskFields, { status: true })),
+  task: z.optional(z.strictObject(fieldsBesideStatus)),
   document: z.optional(object),
 });
 
@@ -64,12 +69,9 @@ export const QuestionsBody = z.strictObject({ inputRequests: object });
 export const ResponsesBody = z.strictObject({ inputResponses: object });
 export const CleanupBody = z.strictObject({ defaultTtlMs: count(0) });
 
-const whole = (from: number, to = FAR) =>
-  z.pipe(
-    z.pipe(z.string().check(z.regex(/^\d{1,16}$/, "must be a whole number.")), z.transform(Number)),
-    z.number().check(z.minimum(from), z.maximum(to)),
-  );
-const yes = z.optional(z.literal("true"));
+/** Of the values of a query, which are texts, these are read as numbers. */
+const NUMBERS: readonly string[] = ["limit", "after", "waitMs"];
+const yes = z.optional(z.enum(["true"]));
 /** For whom: one of the three, or none. */
 const whose = { owner: z.optional(z.string().check(z.minLength(1))), unowned: yes, any: yes };
 
@@ -80,13 +82,13 @@ export const AsQuery = z.strictObject(whose);
 export const ListQuery = z.strictObject({
   ...whose,
   status: z.optional(status),
-  limit: z.optional(whole(1)),
+  limit: z.optional(count(1)),
   cursor: z.optional(z.string()),
 });
 export const EventsQuery = z.strictObject({
   ...whose,
-  after: z.optional(whole(0)),
-  waitMs: z.optional(whole(0, LONGEST_WAIT_MS)),
+  after: z.optional(count(0)),
+  waitMs: z.optional(count(0, LONGEST_WAIT_MS)),
 });
 export const NoQuery = z.strictObject({});
 
@@ -116,11 +118,7 @@ export const ProgressBody = z.strictObject({
   }),
   leaseMs,
 });
-const AskBody = z.strictObject({
-  lease,
-  questions: z.record(z.string(), inputRequest),
-  timeoutMs: z.optional(z.int()),
-});
+const AskBody = z.strictObject({ lease, questions: object, timeoutMs: z.optional(z.int()) });
 export const CompleteBody = z.strictObject({ lease, result: z.unknown() });
 export const FailBody = z.strictObject({
   lease,
@@ -132,13 +130,13 @@ export const ReleaseBody = z.strictObject({ lease });
 export type TaskFieldsBody = z.output<typeof taskFields>;
 export type WhoseQuery = z.output<typeof AsQuery>;
 
-/** An ask, whatever the keys of its questions are called: zod leaves one out that is called `__proto__`. */
-export function readAsk(body: unknown): z.output<typeof AskBody> {
+/** An ask, whatever the keys of its questions are called. */
+export function readAsk(body: unknown) {
   const asked = read(AskBody, body, "body");
-  const given: unknown = isObject(body) ? body["questions"] : undefined;
-  if (!isObject(given) || !Object.hasOwn(given, "__proto__")) return asked;
-  const odd = read(inputRequest, given["__proto__"], "body.questions.__proto__");
-  return { ...asked, questions: Object.fromEntries([...Object.entries(asked.questions), ["__proto__", odd]]) };
+  const questions = Object.entries(asked.questions).map(
+    ([key, question]) => [key, read(inputRequest, question, fieldName("body.questions", [key]))] as const,
+  );
+  return { ...asked, questions: Object.fromEntries(questions) };
 }
 
 /** Throws `invalid` with a sentence that names the place; `root` is what the place is named from. */
@@ -155,7 +153,12 @@ export function readQuery<S extends z.ZodMiniType>(
 ): z.output<S> {
   const query = Object.entries(queries).map(([name, values]) => {
     if (values.length > 1) throw new TaskError("invalid", `The query has ${quoted(name)} more than once.`);
-    return [name, values[0]];
+    return [name, NUMBERS.includes(name) ? wholeNumber(name, values[0]) : values[0]];
   });
   return read(schema, Object.fromEntries(query), "query");
+}
+
+function wholeNumber(name: string, text = ""): number {
+  if (/^\d{1,16}$/.test(text)) return Number(text);
+  throw new TaskError("invalid", `query.${name} must be a whole number.`);
 }

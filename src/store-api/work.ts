@@ -1,5 +1,6 @@
 import { membersOf } from "../record/members";
 import type { HeldWork, Work, WorkAnswer, WorkState } from "../service/work-service";
+import { slowAnswer } from "../slow-answer";
 import type { JsonText } from "../task/json";
 import { ok, toResponse, type Answer } from "./answer";
 import type { Operation, StoreContext, StoreDeps } from "./deps";
@@ -19,7 +20,6 @@ import {
   readQuery,
   ReleaseBody,
 } from "./schemas";
-import { slowAnswer } from "./slow-answer";
 
 const ON_TASK = "/work/:task";
 
@@ -50,9 +50,9 @@ export function workOperations({ work, log }: StoreDeps): readonly Operation[] {
         readQuery(NoQuery, c.req.queries());
         const { principal, posted } = c.var;
         const wish = given(read(ClaimBody, posted.value, "body"));
-        const claim = async (signal: AbortSignal): Promise<Answer> => {
+        const claim = async (signal: AbortSignal): Promise<Response> => {
           const claims = await work.claim(principal, c.req.param("queue") ?? "", wish, signal);
-          return ok(`{"claims":${listText(claims.map(workText))}}`);
+          return toResponse(ok(`{"claims":${listText(claims.map(workText))}}`));
         };
         const onLate = (thrown: unknown): void => void explainThrown(thrown, log, principal);
         return slowAnswer(claim, { signal: c.req.raw.signal, onLate });

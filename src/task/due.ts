@@ -1,3 +1,4 @@
+import { pushDue } from "./push";
 import { outstanding, type Task } from "./task";
 
 /** A queue or a Workflow that lost what it was told is told again, this long after. */
@@ -42,29 +43,33 @@ const grace = ({ runs }: Pick<Task, "runs">): number => (runs.in === "workflow" 
 
 /**
  * The next instant at which the record itself needs attention: its start, wake, deadline, lapse or expiry, whichever is
- * first; null for none. A task that runs where it lives needs none but its expiry: whoever holds the run watches it.
+ * first, or that somebody is to be told of it; null for none. A task that runs where it lives needs none of the former
+ * but its expiry: whoever holds the run watches it.
+ * `now` is for a clock that was set back: what waits for nothing waits no longer than until then.
  */
-export function nextDue(task: Task): number | null {
-  if (task.stage.phase === "settled") return null;
-  const expiry = task.ttlMs === null ? Infinity : task.createdAt + task.ttlMs;
-  const earliest = Math.min(ownDue(task), task.lease?.until ?? Infinity, expiry);
+export function nextDue(task: Task, now = Infinity): number | null {
+  const push = pushDue(task, now) ?? Infinity;
+  const earliest = task.stage.phase === "settled" ? push : Math.min(ownDue(task, now), endOf(task), push);
   return earliest === Infinity ? null : earliest;
 }
 
 /** The same but for the expiry: when somebody has to set it going, for whoever does not keep it. */
-export const nextWork = (task: Task): number | null => nextDue({ ...task, ttlMs: null });
+export const nextWork = (task: Task, now?: number): number | null => nextDue({ ...task, ttlMs: null }, now);
 
-function ownDue(task: Task): number {
+const endOf = ({ lease, ttlMs, createdAt }: Task): number =>
+  Math.min(lease?.until ?? Infinity, ttlMs === null ? Infinity : createdAt + ttlMs);
+
+function ownDue(task: Task, now: number): number {
   const { stage, offeredAt } = task;
   switch (stage.phase) {
     case "submitted":
-      return offeredAt === null ? task.updatedAt : offeredAt + OFFER_AGAIN_MS;
+      return offeredAt === null ? Math.min(task.updatedAt, now) : offeredAt + OFFER_AGAIN_MS;
     case "input_required":
       return Math.min(...outstanding(task).map((question) => question.deadline));
     case "working":
       switch (stage.activity.kind) {
         case "due":
-          return offeredAt === null ? task.updatedAt : offeredAt + OFFER_AGAIN_MS;
+          return offeredAt === null ? Math.min(task.updatedAt, now) : offeredAt + OFFER_AGAIN_MS;
         case "sleeping":
         case "backing_off":
           return offeredAt === null ? stage.activity.until + grace(task) : offeredAt + OFFER_AGAIN_MS;

@@ -1,6 +1,6 @@
 import type { JsonText } from "./json";
 import type { AskedQuestion } from "./questions";
-import type { Lease, Outcome, Progress } from "./task";
+import type { Lease, Outcome, Progress, PushWish, Turn } from "./task";
 
 /** The n-th sleep of a run (from 0), and when it ends. */
 export type Slept = { readonly ordinal: number; readonly until: number };
@@ -57,7 +57,11 @@ export type TaskEvent =
       readonly answers: Readonly<Record<string, JsonText>>;
       /** Wire keys whose answer was unusable, and why. */
       readonly refused: Readonly<Record<string, string>>;
+      /** The message that brought them; one that is known already changes nothing. */
+      readonly turn?: Turn;
     }
+  /** The client said something that answers nothing; `statusMessage`, unless null, tells it what would. */
+  | { readonly type: "said"; readonly at: number; readonly turn: Turn; readonly statusMessage: string | null }
   /** Open questions whose deadline passed are answered with `{ "action": "cancel" }`. */
   | { readonly type: "questions_lapsed"; readonly at: number }
   | ({ readonly type: "attempt_failed" } & Failure)
@@ -69,4 +73,24 @@ export type TaskEvent =
       readonly minTtlMs: number;
     }
   | { readonly type: "cancelled"; readonly at: number; readonly minTtlMs: number }
-  | { readonly type: "expired"; readonly at: number };
+  | { readonly type: "expired"; readonly at: number }
+  | PushEvent;
+
+/** About who is told of the task, not about the task: nobody sees these, and they may come after its end. */
+export type PushEvent =
+  /** In place of one of the same id. A new one hears of what comes from here on. */
+  | { readonly type: "push_set"; readonly at: number; readonly target: PushWish }
+  | { readonly type: "push_removed"; readonly at: number; readonly id: string }
+  /** All of the log up to this seq has arrived. */
+  | { readonly type: "pushed"; readonly at: number; readonly id: string; readonly seq: number }
+  /** What is of this seq did not arrive; `retryAt` null: and is given up. */
+  | {
+      readonly type: "push_failed";
+      readonly at: number;
+      readonly id: string;
+      readonly seq: number;
+      readonly retryAt: number | null;
+      readonly reason: string;
+    };
+
+export const isPush = (event: TaskEvent): event is PushEvent => event.type.startsWith("push");

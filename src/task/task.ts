@@ -1,4 +1,5 @@
 import type { JsonObject, JsonText } from "./json";
+import type { AskedQuestion } from "./questions";
 
 /** Who a task belongs to: a canonical key made of issuer and subject, or null for an anonymous caller. */
 export type Owner = string | null;
@@ -28,6 +29,41 @@ export type Question = {
   /** When nobody answered by then, the tool sees `{ action: "cancel" }`. Unix ms. */
   readonly deadline: number;
   readonly state: QuestionState;
+};
+
+/** What the client said after the task had begun, whole, in the words of its wire. */
+export type Turn = {
+  /** As its sender named it. Of the same name with the same digest it is the same message, sent again. */
+  readonly id: string;
+  readonly digest: string;
+  readonly at: number;
+  readonly message: JsonText;
+};
+
+/** Where news of a task are sent, as a caller asked for it. */
+export type PushWish = {
+  /** Unique within the task. */
+  readonly id: string;
+  readonly url: string;
+  /** Sent along, so that the receiver knows that it asked for this. */
+  readonly token: string | null;
+  readonly authentication: { readonly scheme: string; readonly credentials: string | null } | null;
+  /** Which wire the news are written for, e.g. `a2a/1.0`. */
+  readonly wire: string;
+};
+
+/** News that were given up. */
+export type DeadLetter = { readonly seq: number; readonly at: number; readonly reason: string };
+
+export type PushTarget = PushWish & {
+  /** All of the log up to this seq was delivered there, or given up. */
+  readonly cursor: number;
+  /** Failed deliveries of what comes next. */
+  readonly failures: number;
+  /** Unix ms; null: at once. */
+  readonly retryAt: number | null;
+  /** The newest ones. */
+  readonly dead: readonly DeadLetter[];
 };
 
 export type RpcError = { readonly code: number; readonly message: string; readonly data?: JsonText };
@@ -120,9 +156,18 @@ export type TaskDraft = {
   /** From creation; null is unlimited. */
   readonly ttlMs: number | null;
   readonly pollIntervalMs: number;
+  /** The tool's `prepare` has not run: a run of the task begins with it. */
+  readonly unprepared?: true;
+  /** Arguments that are still to be asked for, under `ARGUMENTS_KEY`, before the tool may run. */
+  readonly missing?: AskedQuestion;
+  /** Who is to hear of it from its creation on. */
+  readonly push?: readonly PushTarget[];
 };
 
-export type Task = TaskDraft & {
+/** The key of the question for the arguments that a message left out. */
+export const ARGUMENTS_KEY = "tool-arguments";
+
+export type Task = Omit<TaskDraft, "missing"> & {
   readonly startedAt: number | null;
   /** The last visible change, and the last change of phase. Neither ever goes back. */
   readonly updatedAt: number;
@@ -134,6 +179,9 @@ export type Task = TaskDraft & {
   /** The n-th `task.sleep` of a run ends at the n-th entry, however often the run is repeated. */
   readonly sleeps: readonly number[];
   readonly steps: ReadonlyMap<string, JsonText>;
+  /** The newest of what the client said on the way, in order. */
+  readonly turns: readonly Turn[];
+  readonly push: readonly PushTarget[];
   /** Failed attempts since the last new step. */
   readonly attempts: number;
   /** Runs that a restart of the platform cut off. */
@@ -172,6 +220,7 @@ export type TaskEventName =
   | "asked"
   | "slept"
   | "answered"
+  | "said"
   | "questions_lapsed"
   | "attempt_failed"
   | "settled"

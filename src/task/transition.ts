@@ -1,6 +1,9 @@
 import { mayStart } from "./due";
-import type { Failure, Slept, TaskEvent } from "./event";
+import { isPush, type Failure, type Slept, type TaskEvent } from "./event";
+import { givenArguments } from "./given-arguments";
+import { pushed } from "./push";
 import { answered, ask, lapse } from "./questions";
+import { isKnown, withTurn } from "./turns";
 import {
   isExpired,
   type LogEntry,
@@ -23,7 +26,7 @@ export type Effect =
 export type Transition = { readonly task: Task; readonly effects: readonly Effect[] };
 
 /** A new task and the first line of its log. */
-export function createTask(draft: TaskDraft): { readonly task: Task; readonly entry: LogEntry } {
+export function createTask({ missing, ...draft }: TaskDraft): { readonly task: Task; readonly entry: LogEntry } {
   const task: Task = {
     ...draft,
     startedAt: null,
@@ -34,6 +37,8 @@ export function createTask(draft: TaskDraft): { readonly task: Task; readonly en
     questions: [],
     sleeps: [],
     steps: new Map(),
+    turns: [],
+    push: draft.push ?? [],
     attempts: 0,
     restarts: 0,
     offeredAt: null,
@@ -41,7 +46,10 @@ export function createTask(draft: TaskDraft): { readonly task: Task; readonly en
     version: 1,
     stage: { phase: "submitted" },
   };
-  return { task, entry: entryOf(task, "created") };
+  if (!missing) return { task, entry: entryOf(task, "created") };
+  const { questions, keys } = ask([], [missing], draft.createdAt);
+  const asking: Task = { ...task, questions, ...awaiting(task, questions, draft.createdAt) };
+  return { task: asking, entry: entryOf(asking, "created", keys) };
 }
 
 /**
@@ -49,6 +57,7 @@ export function createTask(draft: TaskDraft): { readonly task: Task; readonly en
  * whether that is an error is the wire's business. Settled is final.
  */
 export function transition(task: Task, event: TaskEvent): Transition {
+  if (isPush(event)) return unseen(pushed(task, event));
   if (task.stage.phase === "settled") return unchanged(task);
   // It reads as missing from its end on: nothing that comes later brings it back.
   if (event.type !== "expired" && isExpired(task, event.at, Infinity)) {
@@ -128,13 +137,27 @@ export function transition(task: Task, event: TaskEvent): Transition {
     }
     case "answered":
     case "questions_lapsed": {
+      const turn = event.type === "answered" ? event.turn : undefined;
+      if (turn && isKnown(task.turns, turn)) return unchanged(task);
       const { questions, keys } =
         event.type === "answered"
           ? answered(task.questions, event.answers, event.refused, at)
           : lapse(task.questions, at);
-      return keys.length === 0
-        ? unchanged(task)
-        : accept(task, event.type, at, { questions, ...awaiting(task, questions, at) }, [], keys);
+      const turns = turn ? withTurn(task.turns, turn) : task.turns;
+      if (keys.length === 0) return turn ? accept(task, "said", at, { turns }) : unchanged(task);
+      const given = givenArguments(task, questions);
+      if (given === null) {
+        const reason = "The arguments that were asked for were not given.";
+        const refused = { ...task, questions, turns };
+        return settle(refused, event.type, at, { kind: "rejected", reason }, reason, null, keys);
+      }
+      return accept(task, event.type, at, { questions, turns, ...given, ...awaiting(task, questions, at) }, [], keys);
+    }
+    case "said": {
+      if (isKnown(task.turns, event.turn)) return unchanged(task);
+      const { statusMessage } = event;
+      const turns = withTurn(task.turns, event.turn);
+      return accept(task, event.type, at, { turns, ...(statusMessage === null ? {} : { statusMessage }) });
     }
     case "attempt_failed":
       return running || task.lease ? failAttempt(task, event, at) : unchanged(task);
@@ -160,7 +183,7 @@ const pausing = (at: number, until: number) =>
 const failure = (message: string): Outcome => ({ kind: "error", error: { code: -32603, message } });
 
 type Change = Partial<Omit<Task, keyof TaskDraft | "version" | "updatedAt" | "statusAt">> &
-  Partial<Pick<Task, "ttlMs">>;
+  Partial<Pick<Task, "ttlMs" | "arguments">>;
 
 function accept(
   task: Task,
@@ -183,14 +206,13 @@ function settle(
   outcome: Outcome,
   statusMessage: string | null,
   minTtlMs: number | null,
+  keys?: readonly string[],
 ): Transition {
   // Settling leaves time to fetch: a job as long as its ttl would otherwise finish unreadable.
   const ttlMs =
     task.ttlMs === null || minTtlMs === null ? task.ttlMs : Math.max(task.ttlMs, at - task.createdAt + minTtlMs);
   const stage = { phase: "settled", outcome, settledAt: at } as const;
-  return accept(task, event, at, { stage, statusMessage, ttlMs, attempts: task.attempts, restarts: task.restarts }, [
-    { type: "abort" },
-  ]);
+  return accept(task, event, at, { stage, statusMessage, ttlMs }, [{ type: "abort" }], keys);
 }
 
 function failAttempt(
@@ -219,7 +241,7 @@ function awaiting({ lease }: Task, questions: Task["questions"], at: number): Ch
   const message = open.request.params["message"];
   return {
     stage: { phase: "input_required" },
-    statusMessage: typeof message === "string" ? message : "The task waits for the client's answer.",
+    statusMessage: clipped(typeof message === "string" ? message : "The task waits for the client's answer."),
   };
 }
 

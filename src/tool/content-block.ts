@@ -1,3 +1,4 @@
+import { format } from "@cfworker/json-schema";
 import * as z from "zod/mini";
 
 // MCP 2026-07-28 tools §Tool Result. Checked here because clients drop a whole result, or a whole list, for one block
@@ -6,7 +7,9 @@ import * as z from "zod/mini";
 const annotations = z.looseObject({
   audience: z.optional(z.array(z.enum(["user", "assistant"]))),
   priority: z.optional(z.number().check(z.minimum(0), z.maximum(1))),
-  lastModified: z.optional(z.iso.datetime({ offset: true })),
+  lastModified: z.optional(
+    z.string().check(z.refine((text) => format["date-time"]?.(text) === true, "Give an ISO 8601 date and time.")),
+  ),
 });
 
 const common = { annotations: z.optional(annotations), _meta: z.optional(z.looseObject({})) };
@@ -18,18 +21,16 @@ const icon = z.looseObject({
   theme: z.optional(z.enum(["light", "dark"])),
 });
 
-const contents = {
-  uri: z.string().check(z.minLength(1)),
-  mimeType: z.optional(z.string()),
-  _meta: z.optional(z.looseObject({})),
-};
+const media = z.looseObject({ data: z.base64(), mimeType: z.string(), ...common });
 
-const contentBlock = z.discriminatedUnion("type", [
-  z.looseObject({ type: z.literal("text"), text: z.string(), ...common }),
-  z.looseObject({ type: z.literal("image"), data: z.base64(), mimeType: z.string(), ...common }),
-  z.looseObject({ type: z.literal("audio"), data: z.base64(), mimeType: z.string(), ...common }),
-  z.looseObject({
-    type: z.literal("resource_link"),
+type BlockType = "text" | "image" | "audio" | "resource_link" | "resource";
+
+/** Each by its `type`. */
+export const contentBlocks: Readonly<Record<BlockType, z.ZodMiniType>> = {
+  text: z.looseObject({ text: z.string(), ...common }),
+  image: media,
+  audio: media,
+  resource_link: z.looseObject({
     uri: z.string().check(z.minLength(1)),
     name: z.string(),
     title: z.optional(z.string()),
@@ -39,19 +40,23 @@ const contentBlock = z.discriminatedUnion("type", [
     icons: z.optional(z.array(icon)),
     ...common,
   }),
-  z.looseObject({
-    type: z.literal("resource"),
-    resource: z.union([
-      z.looseObject({ ...contents, text: z.string() }),
-      z.looseObject({ ...contents, blob: z.base64() }),
-    ]),
+  resource: z.looseObject({
+    resource: z
+      .looseObject({
+        uri: z.string().check(z.minLength(1)),
+        mimeType: z.optional(z.string()),
+        text: z.optional(z.string()),
+        blob: z.optional(z.base64()),
+        _meta: z.optional(z.looseObject({})),
+      })
+      .check(z.refine(({ text, blob }) => (text ?? blob) !== undefined, "Give `text` or `blob`.")),
     ...common,
   }),
-]);
+};
 
-/** `CallToolResult` without `resultType`, which is the wire's to add. */
+/** `CallToolResult` without `resultType`, which is the wire's to add. What is in a block is checked by its type. */
 export const toolResult = z.strictObject({
-  content: z.array(contentBlock),
+  content: z.array(z.looseObject({ type: z.enum(Object.keys(contentBlocks) as BlockType[]) })),
   structuredContent: z.optional(z.unknown()),
   isError: z.optional(z.boolean()),
   _meta: z.optional(z.looseObject({})),

@@ -1,6 +1,7 @@
 import type * as z from "zod/v4/core";
 import type { JsonObject } from "../task/json";
 import type { AskKind, CallContext, TaskContext } from "./context";
+import type { Fitting, FittingObject } from "./fitting";
 
 /** When a call of the tool becomes a task; design decision 14. */
 export type TaskSupport = "required" | "optional" | "forbidden";
@@ -22,16 +23,14 @@ export type ToolResult = {
   readonly _meta?: JsonObject;
 };
 
-/** Of `zod` or of `zod/mini`: both build on what is typed here. */
+/** Of `zod`, of `zod/mini` wrapped in `withJsonSchema`, or plain JSON Schema. What is typed here both zods build on. */
 export type InputSchema = z.$ZodObject | JsonObject;
 export type OutputSchema = z.$ZodType | JsonObject;
 
-export type ArgumentsOf<I extends InputSchema> = I extends z.$ZodObject
-  ? z.output<I>
-  : Readonly<Record<string, unknown>>;
+export type ArgumentsOf<I extends InputSchema> = I extends z.$ZodObject ? z.output<I> : FittingObject<I>;
 
 /** A whole result; without `output` also plain text, with it a value that fits the output schema. */
-export type Returned<O> = ToolResult | (O extends z.$ZodType ? z.input<O> : O extends JsonObject ? unknown : string);
+export type Returned<O> = ToolResult | (O extends z.$ZodType ? z.input<O> : O extends JsonObject ? Fitting<O> : string);
 
 export type ToolDefinition<I extends InputSchema, O extends OutputSchema | undefined> = {
   /** 1-128 of `[A-Za-z0-9_.-]`, unique in the deployment. */
@@ -62,7 +61,12 @@ export type ToolDefinition<I extends InputSchema, O extends OutputSchema | undef
   readonly version?: string;
   readonly compatible?: (earlier: string | null) => boolean;
   readonly annotations?: JsonObject;
-  /** Runs in the request before a task exists; may ask. What it returns (JSON) is `task.prepared`. */
+  /** What the schema cannot say: a sentence on what is wrong with arguments that fit it, for the caller to mend. */
+  check?(args: ArgumentsOf<I>): string | undefined;
+  /**
+   * May ask and refuse before a task exists, in the request; where nobody could be asked before (A2A) it runs once in the
+   * task, ahead of `run`. What it returns (JSON) is `task.prepared`.
+   */
   prepare?(args: ArgumentsOf<I>, call: CallContext): Promise<unknown> | unknown;
   run(args: ArgumentsOf<I>, task: TaskContext): Promise<Returned<O>> | Returned<O>;
 };
@@ -71,8 +75,12 @@ export type ToolDefinition<I extends InputSchema, O extends OutputSchema | undef
  * Any tool, whatever its types: what the registry holds. The argument types are gone; only what the tool's own
  * `parseArguments` gave may be passed in.
  */
-export type AnyTool = Omit<ToolDefinition<InputSchema, OutputSchema | undefined>, "output" | "prepare" | "run"> & {
+export type AnyTool = Omit<
+  ToolDefinition<InputSchema, OutputSchema | undefined>,
+  "output" | "check" | "prepare" | "run"
+> & {
   readonly output?: OutputSchema | undefined;
+  check?(args: unknown): string | undefined;
   prepare?(args: unknown, call: CallContext): unknown;
   /** Its tasks wait in this queue for workers elsewhere, and `run` is never called. */
   readonly queue?: string;
@@ -94,6 +102,14 @@ export class ToolError extends Error {
     super(message);
     this.retry = options.retry ?? false;
   }
+}
+
+/**
+ * The tool will not do this, by its policy: before a task exists an error, of a task the outcome `rejected`. Never
+ * retried. The message is for the caller.
+ */
+export class RefusalError extends Error {
+  override readonly name = "RefusalError";
 }
 
 /** A failure that is a JSON-RPC error on the wire: the task settles `failed` with it. Never retried. */

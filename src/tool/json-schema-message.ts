@@ -94,7 +94,9 @@ function phrase(keyword: string, owner: Readonly<Record<string, unknown>>): stri
     case "pattern":
       return `must match the pattern ${quoted(wanted)}`;
     case "format":
-      return `must be a valid ${wanted}`;
+      return wanted === "date-time"
+        ? "must be an ISO 8601 date and time with `Z` or an offset, e.g. 2030-01-31T09:00:00+01:00"
+        : `must be a valid ${wanted}`;
     default:
       return "does not fit the schema";
   }

@@ -17,7 +17,7 @@ export type RegisteredTool = {
   readonly outputSchema?: JsonObject;
   /** `x-mcp-header` name → path of property names from the root of the arguments. */
   readonly headers: ReadonlyMap<string, readonly string[]>;
-  /** Validates and, for a zod input, applies its defaults and transforms. */
+  /** Validates, by the tool's own check too, and, for a zod input, applies its defaults and transforms. */
   parseArguments(args: JsonObject): Checked<unknown>;
   /** Whatever `run` returned → a valid `CallToolResult`; a fault of the tool is a message for the operator. */
   toResult(returned: unknown): Checked<ToolResult>;
@@ -67,7 +67,11 @@ export function registerTool(tool: AnyTool): RegisteredTool {
     inputSchema: input.schema,
     ...(output && { outputSchema: output.schema }),
     headers,
-    parseArguments: (args) => input.check(args, "arguments"),
+    parseArguments(args) {
+      const checked = input.check(args, "arguments");
+      const wrong = checked.ok ? tool.check?.(checked.value) : undefined;
+      return wrong === undefined ? checked : { ok: false, message: `arguments: ${wrong}` };
+    },
     toResult: (returned) => toCallToolResult(returned, output),
   };
 }

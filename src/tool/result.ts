@@ -1,5 +1,5 @@
 import { isObject, type Json } from "../task/json";
-import { toolResult } from "./content-block";
+import { contentBlocks, toolResult } from "./content-block";
 import type { Checked, CompiledSchema } from "./checked";
 import type { ToolResult } from "./define-tool";
 import { checkZod } from "./zod-schema";
@@ -33,6 +33,10 @@ function fromValue(value: Json, output: CompiledSchema): Checked<ToolResult> {
 function checkWhole(value: Json, output: CompiledSchema | undefined): Checked<ToolResult> {
   const checked = checkZod(toolResult, value, "result");
   if (!checked.ok) return checked;
+  for (const [index, block] of checked.value.content.entries()) {
+    const fits = checkZod(contentBlocks[block.type], block, `result.content[${index}]`);
+    if (!fits.ok) return fits;
+  }
   const result = value as unknown as ToolResult;
   // MCP 2026-07-28 tools §Error Handling: what went wrong need not look like what was promised.
   if (!output || result.isError === true) return { ok: true, value: result };

@@ -32,9 +32,17 @@ export function checkZod<T>(schema: z.$ZodType<T>, value: unknown, root: string)
   return { ok: false, message: ours.has(issue.message) ? `${field} ${issue.message}.` : `${field}: ${issue.message}` };
 }
 
+/** Written by the schema itself: a deployment whose tools have plain JSON Schemas does not carry zod's writer. */
 function toJsonSchema(schema: z.$ZodType, side: "input" | "output", where: string): JsonObject {
+  const { jsonSchema } = schema["~standard"] as Partial<z.ZodStandardSchemaWithJSON<z.$ZodType>>;
+  if (!jsonSchema) {
+    throw new TaskError(
+      "misconfigured",
+      `${where}: a schema of zod/mini cannot write its JSON Schema; wrap it in withJsonSchema from src/tool/with-json-schema.ts, or write it with zod.`,
+    );
+  }
   try {
-    return JSON.parse(JSON.stringify(z.toJSONSchema(schema, { target: "draft-2020-12", io: side }))) as JsonObject;
+    return JSON.parse(JSON.stringify(jsonSchema[side]({ target: "draft-2020-12" }))) as JsonObject;
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : "it has a type JSON does not have";
     throw new TaskError("misconfigured", `${where}: the zod schema cannot be written as JSON Schema: ${reason}.`);

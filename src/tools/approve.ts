@@ -1,35 +1,47 @@
-import * as z from "zod/mini";
 import { defineTool } from "../tool/define-tool";
 import type { ElicitAnswer } from "../tool/context";
+import type { Fitting } from "../tool/fitting";
 
 const DAY_MS = 86_400_000;
 
-const input = z.object({
-  action: z
-    .string()
-    .check(
-      z.trim(),
-      z.minLength(1),
-      z.maxLength(500),
-      z.describe("What is to be approved, in one sentence a person can decide on."),
-    ),
-  details: z
-    .optional(z.string().check(z.maxLength(4000)))
-    .check(z.describe("What the person should know to decide: reasons, cost, risk.")),
-  timeoutMs: z
-    .optional(z.int().check(z.minimum(1000), z.maximum(30 * DAY_MS)))
-    .check(z.describe("How long to wait for the person, in ms. By default as long as the server allows.")),
-});
+const input = {
+  type: "object",
+  properties: {
+    action: {
+      type: "string",
+      minLength: 1,
+      maxLength: 500,
+      description: "What is to be approved, in one sentence a person can decide on.",
+    },
+    details: {
+      type: "string",
+      maxLength: 4000,
+      description: "What the person should know to decide: reasons, cost, risk.",
+    },
+    timeoutMs: {
+      type: "integer",
+      minimum: 1000,
+      maximum: 30 * DAY_MS,
+      description: "How long to wait for the person, in ms. By default as long as the server allows.",
+    },
+  },
+  required: ["action"],
+} as const;
 
-const decisions = ["approved", "declined", "unanswered"] as const;
-
-const output = z.object({
-  decision: z
-    .enum(decisions)
-    .check(z.describe('"unanswered": the person dismissed the question, or nobody answered in time.')),
-  reason: z.optional(z.string()).check(z.describe("What the person gave as a reason, if anything.")),
-  decidedAt: z.string().check(z.describe("ISO 8601.")),
-});
+const output = {
+  type: "object",
+  properties: {
+    decision: {
+      type: "string",
+      enum: ["approved", "declined", "unanswered"],
+      description: '"unanswered": the person dismissed the question, or nobody answered in time.',
+    },
+    reason: { type: "string", description: "What the person gave as a reason, if anything." },
+    decidedAt: { type: "string", description: "ISO 8601." },
+  },
+  required: ["decision", "decidedAt"],
+  additionalProperties: false,
+} as const;
 
 /** The form: flat, one choice and one line of text, as MCP 2026-07-28 elicitation §Requested Schema allows. */
 const form = {
@@ -40,8 +52,6 @@ const form = {
   },
   required: ["decision"],
 } as const;
-
-const filledIn = z.looseObject({ decision: z.enum(["approve", "decline"]), reason: z.optional(z.string()) });
 
 export const approve = defineTool({
   name: "request_approval",
@@ -55,8 +65,10 @@ export const approve = defineTool({
   asks: ["form"],
   annotations: { readOnlyHint: true, openWorldHint: false },
 
+  check: ({ action }) => (action.trim() === "" ? "`action` must not be blank." : undefined),
+
   async run({ action, details, timeoutMs }, task) {
-    const message = details === undefined ? action : `${action}\n\n${details}`;
+    const message = details === undefined ? action.trim() : `${action.trim()}\n\n${details}`;
     const { approval } = await task.ask(
       { approval: { kind: "form", message, schema: form } },
       timeoutMs === undefined ? {} : { timeoutMs },
@@ -68,17 +80,17 @@ export const approve = defineTool({
 });
 
 /** Refusing the form says no; closing it, or leaving it until the deadline, says nothing. */
-function decisionOf(answer: ElicitAnswer): { decision: (typeof decisions)[number]; reason?: string } {
+function decisionOf(answer: ElicitAnswer): Omit<Fitting<typeof output>, "decidedAt"> {
   switch (answer.action) {
     case "decline":
       return { decision: "declined" };
     case "cancel":
       return { decision: "unanswered" };
     case "accept": {
-      const { success, data } = filledIn.safeParse(answer.content);
-      if (!success) return { decision: "unanswered" };
-      const reason = data.reason?.trim();
-      return { decision: data.decision === "approve" ? "approved" : "declined", ...(reason && { reason }) };
+      const { decision, reason } = answer.content ?? {};
+      if (decision !== "approve" && decision !== "decline") return { decision: "unanswered" };
+      const given = typeof reason === "string" && reason.trim();
+      return { decision: decision === "approve" ? "approved" : "declined", ...(given && { reason: given }) };
     }
   }
 }

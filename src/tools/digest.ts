@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import { defineTool, ToolError } from "../tool/define-tool";
 import type { TaskContext } from "../tool/context";
 import { readPiece, readPieces, type Download } from "./download";
@@ -10,30 +9,46 @@ const DEFAULT_PIECE_BYTES = 4 * MIB;
 const MAX_PIECES = 4096;
 const MAX_PIECE_BYTES = 16 * MIB;
 
-const input = z.object({
-  url: z.url().check(z.maxLength(2048), z.describe("The http or https URL of the file.")),
-  pieceBytes: z
-    ._default(z.int().check(z.minimum(64 * 1024), z.maximum(MAX_PIECE_BYTES)), DEFAULT_PIECE_BYTES)
-    .check(
-      z.describe(
+const input = {
+  type: "object",
+  properties: {
+    url: { type: "string", maxLength: 2048, description: "The http or https URL of the file." },
+    pieceBytes: {
+      type: "integer",
+      minimum: 64 * 1024,
+      maximum: MAX_PIECE_BYTES,
+      default: DEFAULT_PIECE_BYTES,
+      description:
         "Size of a piece in bytes, 65536 to 16777216. Digests compare only when made with the same piece size.",
-      ),
-    ),
-  listPieces: z
-    ._default(z.boolean(), false)
-    .check(z.describe("Also return the SHA-256 of every piece. Long for large files.")),
-});
+    },
+    listPieces: {
+      type: "boolean",
+      default: false,
+      description: "Also return the SHA-256 of every piece. Long for large files.",
+    },
+  },
+  required: ["url"],
+} as const;
 
-const output = z.object({
-  digest: z.string().check(z.describe("Hex SHA-256 of the concatenated raw SHA-256 digests of the pieces, in order.")),
-  bytes: z.int().check(z.describe("Size of the file.")),
-  pieceBytes: z.int(),
-  pieceCount: z.int(),
-  resumable: z
-    .boolean()
-    .check(z.describe("Whether the server had byte ranges, so that the work could be taken up in the middle.")),
-  pieces: z.optional(z.array(z.string())).check(z.describe("Hex SHA-256 of each piece, if asked for.")),
-});
+const output = {
+  type: "object",
+  properties: {
+    digest: {
+      type: "string",
+      description: "Hex SHA-256 of the concatenated raw SHA-256 digests of the pieces, in order.",
+    },
+    bytes: { type: "integer", description: "Size of the file." },
+    pieceBytes: { type: "integer" },
+    pieceCount: { type: "integer" },
+    resumable: {
+      type: "boolean",
+      description: "Whether the server had byte ranges, so that the work could be taken up in the middle.",
+    },
+    pieces: { type: "array", items: { type: "string" }, description: "Hex SHA-256 of each piece, if asked for." },
+  },
+  required: ["digest", "bytes", "pieceBytes", "pieceCount", "resumable"],
+  additionalProperties: false,
+} as const;
 
 type Piece = { readonly sha256: string; readonly bytes: number };
 /** The first step also keeps what the rest must agree with, or, without ranges, is all there is. */
@@ -60,7 +75,9 @@ export const digest = defineTool({
   task: "optional",
   annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: true },
 
-  async run({ url, pieceBytes, listPieces }, task) {
+  check: ({ url }) => (URL.canParse(url) ? undefined : "`url` must be a valid URL."),
+
+  async run({ url, pieceBytes = DEFAULT_PIECE_BYTES, listPieces = false }, task) {
     const download: Download = { url, fetch: task.fetch, signal: task.signal };
     const first = await task.step("piece/0", () => readFirst(download, pieceBytes, task));
     const { pieces, bytes } = first.kind === "whole" ? first : await readOn(download, pieceBytes, first, task);

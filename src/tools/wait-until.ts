@@ -1,31 +1,28 @@
-import * as z from "zod/mini";
 import { defineTool, ToolError } from "../tool/define-tool";
 
 const LONGEST_SECONDS = 30 * 86_400;
 
-const input = z
-  .object({
-    time: z
-      .optional(
-        z.iso.datetime({
-          offset: true,
-          error: "Give an ISO 8601 date and time with `Z` or an offset, e.g. 2030-01-31T09:00:00+01:00.",
-        }),
-      )
-      .check(z.describe("When to wake: ISO 8601 with `Z` or an offset. A time that has passed returns at once.")),
-    seconds: z.optional(z.number().check(z.minimum(0))).check(z.describe("How long to wait, in seconds.")),
-  })
-  .check(
-    z.refine(
-      ({ time, seconds }) => (time === undefined) !== (seconds === undefined),
-      "Give exactly one of `time` and `seconds`.",
-    ),
-  );
+const input = {
+  type: "object",
+  properties: {
+    time: {
+      type: "string",
+      format: "date-time",
+      description: "When to wake: ISO 8601 with `Z` or an offset. A time that has passed returns at once.",
+    },
+    seconds: { type: "number", minimum: 0, description: "How long to wait, in seconds." },
+  },
+} as const;
 
-const output = z.object({
-  until: z.string().check(z.describe("The time that was waited for, ISO 8601.")),
-  wokeAt: z.string().check(z.describe("When the wait was over, ISO 8601.")),
-});
+const output = {
+  type: "object",
+  properties: {
+    until: { type: "string", description: "The time that was waited for, ISO 8601." },
+    wokeAt: { type: "string", description: "When the wait was over, ISO 8601." },
+  },
+  required: ["until", "wokeAt"],
+  additionalProperties: false,
+} as const;
 
 export const waitUntil = defineTool({
   name: "wait_until",
@@ -37,6 +34,9 @@ export const waitUntil = defineTool({
   output,
   task: "optional",
   annotations: { readOnlyHint: true, openWorldHint: false },
+
+  check: ({ time, seconds }) =>
+    (time === undefined) === (seconds === undefined) ? "Give exactly one of `time` and `seconds`." : undefined,
 
   async run({ time, seconds = 0 }, task) {
     // A step, so that a run repeated after the wait neither counts the seconds anew nor finds fault with the time.

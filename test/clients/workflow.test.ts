@@ -41,7 +41,7 @@ async function killAndRestart(): Promise<void> {
 const SLOW = { timeout: 180_000 };
 
 describe("a tool in a Workflow, under kill -9 of the whole server", SLOW, () => {
-  it("goes on mid-sleep and mid-question: what it gathered before is what it reports (P01)", async () => {
+  it("goes on mid-sleep and mid-question: what it gathered before is what it reports (P02)", async () => {
     const taskId = await start({ topic: "ducks", sleepMs: 6_000 });
     const asleep = await until(taskId, ({ ttlMs }) => ttlMs > TTL);
     expect(asleep.status).toBe("working");
@@ -59,7 +59,7 @@ describe("a tool in a Workflow, under kill -9 of the whole server", SLOW, () => 
     expect(reportOf(done)).toMatchObject({ gathered, publish: { action: "accept", content: { sure: true } } });
   });
 
-  it("goes on mid-step: the step is done again, and those before it are not (P01)", async () => {
+  it("goes on mid-step: the step is done again, and those before it are not (P02)", async () => {
     const taskId = await start({ topic: "geese", pageMs: 2_000 });
     const begun = () => server.output().includes("durable_report began page 2 of geese");
     await vi.waitUntil(begun, { timeout: 30_000, interval: 50 });

@@ -3,7 +3,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Directory } from "../../durable-objects/directory";
 import { IndexRows } from "../../durable-objects/index-rows";
 import { indexStub, type DirectoryEntry } from "../../durable-objects/rpc";
+import { ownerIndexUpgrades } from "../../durable-objects/owner-index-sql";
 import type { Mirror, Reservation } from "../../src/service/task-index";
+import type { TaskSearch } from "../../src/service/task-store";
+import type { Standing } from "../../src/task/standing";
 import { directoryOf, emptyDeployment, indexNamed, NOTHING, objects, storedIn } from "../stores/objects";
 
 const NAME = JSON.stringify(["n", "o"]);
@@ -36,13 +39,14 @@ const mirror = (id: string, version: number, over: Partial<Mirror> = {}): Mirror
   version,
   phase: "working",
   outcome: null,
+  standing: "working",
   statusAt: NOW,
   due: NOW + 60 * MINUTE,
   expiresAt: NOW + 60 * MINUTE,
   ...over,
 });
 
-const settled = { phase: "settled", outcome: "result" } as const;
+const settled = { phase: "settled", outcome: "result", standing: "done" } as const;
 
 const reserve = (id: string, over: Partial<Reservation> = {}, now = NOW) => index().reserve(reservation(id, over), now);
 
@@ -207,6 +211,53 @@ describe("list", () => {
     await index().mirror(mirror("c", 1, { expiresAt: NOW }));
     const page = await index().list({ namespace: "n", owner: "o", limit: 100 }, NOW);
     expect(page).toMatchObject({ rows: [{ id: "b" }, { id: "a" }], reserved: ["a"], more: false });
+  });
+});
+
+describe("search", () => {
+  const search = (by: Partial<TaskSearch> = {}, now = NOW) =>
+    index().search({ namespace: "n", owner: "o", limit: 100, ...by }, now);
+
+  it("takes a row no task has confirmed for a submitted one, and names it", async () => {
+    for (const id of ["a", "b", "c"]) await reserve(id);
+    await index().mirror(mirror("b", 1));
+    await index().mirror(mirror("c", 1, { expiresAt: NOW }));
+    expect(await search()).toMatchObject({ rows: [{ id: "b" }, { id: "a" }], reserved: ["a"], total: 2 });
+    const submitted = { rows: [{ id: "a", phase: "submitted", statusAt: NOW }], reserved: ["a"], total: 1 };
+    expect(await search({ standing: "submitted" })).toMatchObject(submitted);
+  });
+
+  it("goes by the newest version only", async () => {
+    await reserve("a");
+    await index().mirror(mirror("a", 2, settled));
+    await index().mirror(mirror("a", 1, { standing: "input_required" }));
+    expect(await search({ standing: "done" })).toMatchObject({ rows: [{ id: "a" }] });
+    expect(await search({ standing: "input_required" })).toMatchObject({ rows: [], total: 0 });
+  });
+
+  it("finds the rows of an earlier deploy where they stand, as far as they say", async () => {
+    const kinds = ["submitted", "working", "input_required", "result", "error", "cancelled", "rejected"];
+    await runInDurableObject(indexNamed(NAME), (_, { storage }) => {
+      for (const upgrade of ownerIndexUpgrades.slice(0, 2)) storage.sql.exec(upgrade);
+      storage.kv.put("schema", 2);
+      for (const [n, kind] of kinds.entries()) {
+        storage.sql.exec(
+          `INSERT INTO task (id, created_at, tool, context_id, origin, phase, outcome, status_at, version, deadline)
+           VALUES (?, ${NOW}, 't', 'c', 'o', ?, ?, ?, 3, ${NOW})`,
+          `${n}`,
+          n < 3 ? kind : "settled",
+          n < 3 ? null : kind,
+          NOW + n,
+        );
+      }
+    });
+    const standings: Standing[] = ["submitted", "working", "input_required", "done", "failed", "cancelled", "rejected"];
+    for (const [n, standing] of standings.entries()) {
+      for (const by of [{ standing }, { standing, contextId: "c" }]) {
+        expect(await search(by)).toMatchObject({ rows: [{ id: `${n}`, statusAt: NOW + n }], total: 1 });
+      }
+    }
+    expect(await search()).toMatchObject({ total: 7 });
   });
 });
 

@@ -45,6 +45,7 @@ const mirror = (
   version,
   phase: "working",
   outcome: null,
+  standing: null,
   statusAt: NOW,
   due: null,
   expiresAt: null,
@@ -224,6 +225,14 @@ describe("an index of records", () => {
     expect(await stored()).toEqual(NOTHING);
   });
 
+  it("keeps its rows out of what is searched for tasks", async () => {
+    await reserve("a");
+    await reserve("b");
+    await index().mirror(mirror("b", 1));
+    const query = { namespace: "n", owner: "o", limit: 9 };
+    expect(await indexStub(objects, NAME).search(query, NOW)).toMatchObject({ rows: [], total: 0 });
+  });
+
   it("finds the rows of a task's index from before there were records", async () => {
     await runInDurableObject(indexNamed(NAME), (_, { storage }) => {
       storage.sql.exec(ownerIndexUpgrades[0]);
@@ -237,7 +246,7 @@ describe("an index of records", () => {
     const tasks = indexStub(objects, NAME);
     expect((await tasks.list({ namespace: "n", owner: "o", limit: 9 }, NOW)).rows).toMatchObject([{ id: "old" }]);
     const { record: _, ...news } = mirror("old", 4, { phase: "settled", outcome: "result", due: NOW });
-    await tasks.mirror(news);
+    await tasks.mirror({ ...news, standing: "done" });
     expect(await tasks.due(NOW, 9)).toEqual([{ id: "old", confirmed: true }]);
     expect(await tasks.swept([{ id: "old", found: false }], NOW + MINUTE)).toMatchObject({ removed: 1 });
     expect(await stored()).toEqual(NOTHING);

@@ -24,6 +24,10 @@ describe.each([
   });
 });
 
+it.each(["total", "totalContext", "totalStanding"] as const)("%s: counts by an index alone", async (name) => {
+  expect(await plan(ownerIndexUpgrades, ownerIndexSql[name])).toMatch(/COVERING INDEX task_/);
+});
+
 it("would see a scan and a sort", async () => {
   expect(await plan(ownerIndexUpgrades, "SELECT id FROM task WHERE origin = ?")).toMatch(/SCAN/);
   expect(await plan(ownerIndexUpgrades, "SELECT id FROM task WHERE created_at < ? ORDER BY tool")).toMatch(

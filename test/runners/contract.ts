@@ -214,7 +214,7 @@ export function describeRunner(
       expect(await settled(await start("brief"))).toMatchObject({ statusMessage: message });
     });
 
-    it("stays cancelled: while it runs, sleeps and waits for an answer (P04)", async () => {
+    it("stays cancelled: while it runs, sleeps and waits for an answer", async () => {
       const { start, settled, until, tasks, clock, get } = deploy([tool], kept);
       const cancelled = { stage: { outcome: { kind: "cancelled" } } };
       const after = vi.fn(() => 1);

@@ -1,12 +1,14 @@
 // What only a Workflow can meet: its engine, its other lives, and whoever else has a hand on it.
 import { introspectWorkflowInstance, runDurableObjectAlarm } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { TaskObjectBase } from "../../durable-objects/task-object";
 import { durableWorkflows } from "../../durable-objects/durable-workflows";
 import { decodeTaskId } from "../../src/task-id";
 import { defineTool } from "../../src/tool/define-tool";
 import type { TaskContext } from "../../src/tool/context";
 import { textOf } from "../support/memory";
 import { draft } from "../support/task";
+import { evict, loseAlarm } from "../faults/faults";
 import { deploy, door, objects, owner, taskObject, workflowOf } from "./stage";
 import { ownerOf } from "../../src/service/principal";
 
@@ -71,6 +73,22 @@ describe("a Workflow that somebody ended", () => {
     expect(await settled(id)).toMatchObject(terminated);
   });
 
+  it("while it slept, is found by the sweep where its task has lost its alarm too", async () => {
+    const { start, settled, clock, until, store } = deploy([tool]);
+    run = async (task) => {
+      await task.sleep(clock.now() + HOUR);
+      return "awake";
+    };
+    const id = await start("tool");
+    await vi.waitUntil(async () => JSON.stringify(await until(id, "working")).includes('"sleeping"'));
+    await (await workflowOf(id)).terminate();
+    await loseAlarm(id);
+    await evict(taskObject(id));
+    clock.advance(HOUR + 3 * MINUTE);
+    await store.sweep(1_000);
+    expect(await settled(id)).toMatchObject(terminated);
+  });
+
   it("while it waited, settles its task with the reason once there is an answer", async () => {
     const { start, settled, until, answer } = deploy([tool]);
     run = async (task) => (await task.ask(question)).k.action;
@@ -87,9 +105,10 @@ describe("a Workflow that somebody ended", () => {
     run = async (task) => `${await task.step("a", () => 1)}`;
     const id = store.mint();
     await using instance = await introspectWorkflowInstance(objects.TASK_WORKFLOW!, decodeTaskId(id) as string);
-    await instance.modify((modifier) =>
-      modifier.mockStepError({ name: "step a (3)" }, new Error("The engine is full.")),
-    );
+    await instance.modify(async (modifier) => {
+      // Whether the run begins before or after its task hears that it was handed over, nobody can say.
+      for (const name of ["step a (2)", "step a (3)"]) await modifier.mockStepError({ name }, new Error("It is full."));
+    });
     const facts = {
       namespace: "tasks",
       owner: ownerOf(owner),
@@ -137,6 +156,72 @@ describe("a Workflow", () => {
     expect(textOf(done)).toBe("run 2");
     expect(step).toHaveBeenCalledTimes(1);
     expect([done.restarts, done.attempts]).toEqual([1, 0]);
+  });
+
+  it("goes on although its task's object dies with every other answer, and does each step once", async () => {
+    const { start, settled, clock, until, answer } = deploy([tool]);
+    const steps = { a: vi.fn(() => 1), b: vi.fn(() => 2) };
+    run = async (task) => {
+      const a = await task.step("a", steps.a);
+      await task.sleep(await task.step("end", () => clock.now() + 1_500));
+      const { k } = await task.ask(question);
+      return `${a} ${k.action} ${await task.step("b", steps.b)}`;
+    };
+    const { work } = TaskObjectBase.prototype;
+    const lost: string[] = [];
+    vi.spyOn(TaskObjectBase.prototype, "work").mockImplementation(async function (this: TaskObjectBase, act) {
+      const worked = await work.call(this, act);
+      told += 1;
+      if (told % 2 === 1) {
+        lost.push(act.kind === "emit" ? act.event.type : act.kind);
+        (this as unknown as { ctx: DurableObjectState }).ctx.abort("It dies.");
+      }
+      return worked;
+    });
+    let told = 0;
+    const id = await start("tool");
+    await until(id, "input_required");
+    await answer(id, "k");
+    const done = await settled(id);
+    vi.restoreAllMocks();
+    expect(textOf(done)).toBe("1 accept 2");
+    expect([steps.a.mock.calls.length, steps.b.mock.calls.length]).toEqual([1, 1]);
+    expect(lost).toEqual(expect.arrayContaining(["claim", "stepped", "slept", "asked", "settled"]));
+    expect([done.attempts, done.restarts]).toEqual([0, 0]);
+  });
+
+  it("goes on wherever it began again from the top, and does each step once that was stored", async () => {
+    const { start, settled, clock, until, answer } = deploy([tool]);
+    const seen = new Map<string, { readonly restartAt: number; calls: number }>();
+    const steps: string[] = [];
+    run = async (task) => {
+      const step = (key: string): Promise<string> => task.step(key, () => (steps.push(`${task.id} ${key}`), key));
+      const a = await step("a");
+      await task.sleep(await task.step("end", () => clock.now() + 1_200));
+      const { k } = await task.ask(question);
+      return `${a} ${k.action} ${await step("b")}`;
+    };
+    const { work } = TaskObjectBase.prototype;
+    vi.spyOn(TaskObjectBase.prototype, "work").mockImplementation(async function (this: TaskObjectBase, act) {
+      const worked = await work.call(this, act);
+      const hex = (this as unknown as { ctx: DurableObjectState }).ctx.id.toString();
+      const one = seen.get(hex) ?? { restartAt: seen.size + 1, calls: 0 };
+      seen.set(hex, one);
+      one.calls += 1;
+      if (one.calls === one.restartAt) await (await objects.TASK_WORKFLOW!.get(hex)).restart();
+      return worked;
+    });
+    const ids = await Promise.all(Array.from({ length: 8 }, () => start("tool")));
+    for (const id of ids) {
+      await until(id, "input_required");
+      await answer(id, "k");
+    }
+    const done = await Promise.all(ids.map(settled));
+    vi.restoreAllMocks();
+    expect(new Set(done.map(textOf))).toEqual(new Set(["a accept b"]));
+    for (const { restartAt, calls } of seen.values()) expect(calls).toBeGreaterThanOrEqual(restartAt);
+    expect(new Set(steps).size).toBe(steps.length);
+    for (const { restarts, attempts } of done) expect([restarts <= 1, attempts]).toEqual([true, 0]);
   });
 
   it("that is gone is made again, and goes on where its task is", async () => {

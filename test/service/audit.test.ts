@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { AuditedTaskService } from "../../src/service/audited-task-service";
 import type { AuditLine } from "../../src/service/audit";
-import { defineTool } from "../../src/tool/define-tool";
+import { defineTool, RefusalError } from "../../src/tool/define-tool";
 import { everything, limits, memoryService, someone } from "../support/memory";
 
 const SECRET = "hunter2";
@@ -77,6 +77,25 @@ describe("the audit", () => {
       expect.objectContaining({ audit: "settle", task: task.id, outcome: "cancelled" }),
     ]);
     expect(JSON.stringify(told)).not.toContain(SECRET);
+  });
+
+  it("tells a refusal of the tool from a failure", async () => {
+    const { start, rest, lines } = memoryService([
+      defineTool({
+        name: "refuses",
+        description: "Refuses.",
+        input: { type: "object" },
+        task: "optional",
+        run: () => {
+          throw new RefusalError(`Not with ${SECRET}.`);
+        },
+      }),
+    ]);
+    const { id } = await start("refuses");
+    await rest(id);
+    const told = lines.filter(({ data }) => "audit" in data).map(({ data }) => data);
+    expect(told).toEqual([expect.objectContaining({ audit: "settle", task: id, outcome: "rejected" })]);
+    expect(JSON.stringify(lines)).not.toContain(SECRET);
   });
 
   it("has a line for every refusal, whatever was sent in place of an id", async () => {

@@ -29,6 +29,7 @@ const bare = (): Record<string, unknown> =>
       "watch",
       "listen",
       "list",
+      "search",
       "sweep",
     ].map((name) => [name, () => {}]),
   );
@@ -60,6 +61,11 @@ describe("a store that is handed over (T8)", () => {
     );
     expect(refusal(new Map())).toMatch(/lacks the methods mint, recognises, create/);
     expect(refusal({ ...bare(), due: 5 })).toMatch(/named due/);
+    expect(refusal({ ...bare(), pushes: () => true })).toMatch(/named pushes/);
+  });
+
+  it("may say whether it carries news, or not", () => {
+    for (const pushes of [true, false]) expect(refusal({ ...bare(), pushes })).toBe("taken");
   });
 
   it("is run by the deployment when it only keeps", () => {

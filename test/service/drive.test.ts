@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { Drive } from "../../src/service/drive";
 import type { QueueCalls } from "../../src/service/queue-offer";
 import type { WorkflowCalls } from "../../src/service/workflow-calls";
@@ -41,6 +41,8 @@ function setUp(over: Over = {}) {
   });
   return { clock, store, add, get, done, lines, drive };
 }
+
+afterEach(() => void vi.useRealTimers());
 
 const lease = (id: string, until: number) => ({ id, worker: "w", until });
 
@@ -88,6 +90,21 @@ describe("waking a task", () => {
     const { add, get, drive } = setUp({ workflows: { wake: async () => "It was ended." } });
     await drive.wake(add({ id: "w", runs: IN_WORKFLOW }));
     expect(get("w")).toMatchObject({ statusMessage: "It was ended.", stage: { outcome: { kind: "error" } } });
+  });
+
+  it("keeps nobody waiting for an engine that does not answer, and looks after the other tasks", async () => {
+    vi.useFakeTimers();
+    const { add, get, done, lines, drive } = setUp({ workflows: { wake: () => new Promise(() => {}) } });
+    const waking = drive.wake(add({ id: "w", runs: IN_WORKFLOW }));
+    await vi.advanceTimersByTimeAsync(10_000);
+    await waking;
+    expect(lines).toHaveLength(1);
+    for (let n = 0; n < 7; n += 1) add({ id: `${n}`, runs: HERE });
+    const redriven = drive.redrive(100);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await redriven).toMatchObject({ due: 8, driven: 7, failures: 1 });
+    expect(done).toHaveLength(7);
+    expect(get("w").offeredAt).toBeNull();
   });
 
   it("leaves what fails to the cron, and says so in the log", async () => {

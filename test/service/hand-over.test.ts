@@ -88,6 +88,36 @@ describe("a task that runs in a Workflow", () => {
     await expect.poll(() => calls).toEqual(["end"]);
   });
 
+  it("has its Workflow ended once, whatever becomes of who is told of the task", async () => {
+    const { store, ref, calls, handed } = await setUp({});
+    await handed();
+    await store.tell(ref, { kind: "cancel" });
+    await expect.poll(() => calls).toEqual(["wake", "end"]);
+    const target = { id: "p", url: "https://a.example/", token: null, authentication: null, wire: "a2a/1.0" };
+    expect(await store.tell(ref, { kind: "push", target })).toMatchObject({ changed: true });
+    expect(await store.tell(ref, { kind: "unpush", id: "p" })).toMatchObject({ changed: true });
+    expect(calls).toEqual(["wake", "end"]);
+  });
+
+  it("is handed over again where it was due anew before the first time was answered", async () => {
+    const arrivals: (() => void)[] = [];
+    const { store, ref, claim, now } = await setUp({
+      wake: () => new Promise((resolve) => arrivals.push(() => resolve(null))),
+    });
+    await expect.poll(() => arrivals.length).toBe(1);
+    await claim();
+    const request = { method: "elicitation/create", params: { message: "K?" } } as const;
+    const questions = [{ authorKey: "k", occurrence: 1, request, deadline: now() + 60_000 }];
+    const event = { type: "asked", at: now(), questions, sleeps: [], ttlMs: null } as const;
+    await store.work(ref.id, { kind: "emit", lease: "l", event });
+    await store.tell(ref, { kind: "answer", answers: { k: '{"action":"decline"}' } });
+    expect((await store.read(ref))?.stage).toMatchObject({ activity: { kind: "due" } });
+    arrivals[0]?.();
+    await expect.poll(() => arrivals.length).toBe(2);
+    arrivals[1]?.();
+    await expect.poll(async () => (await store.read(ref))?.offeredAt).not.toBeNull();
+  });
+
   it("leaves alone a Workflow that has settled its task itself", async () => {
     const { store, ref, calls, handed, claim } = await setUp({});
     await handed();

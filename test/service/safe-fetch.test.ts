@@ -175,6 +175,17 @@ describe("safeFetch", () => {
     await expect(fetch("http://user@localhost/")).rejects.toBeInstanceOf(ToolError);
   });
 
+  it("takes https only where it must be secure, on each hop too, unless local addresses are allowed", async () => {
+    const { sent, send } = network({ "https://example.com/start": redirect("http://example.com/") });
+    const fetch = safeFetch({ allowLocal: false, secure: true }, send);
+    await fetch("https://example.com/");
+    await expect(fetch("http://example.com/")).rejects.toThrow("The URL must be https.");
+    await expect(fetch("https://example.com/start")).rejects.toThrow("The redirect from example.com must be https.");
+    expect(sent).toHaveLength(2);
+    await safeFetch({ allowLocal: true, secure: true }, send)("http://localhost:8787/");
+    expect(sent).toHaveLength(3);
+  });
+
   it("passes the caller's method, headers, body and signal on", async () => {
     const { sent, fetch } = network();
     const { signal } = new AbortController();

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { MemorySessions } from "../../src/service/memory-sessions";
 import type { Session } from "../../src/service/sessions";
-import { TaskService, type StartRequest } from "../../src/service/task-service";
+import type { StartRequest } from "../../src/service/task-requests";
+import { TaskService } from "../../src/service/task-service";
 import type { TaskStore } from "../../src/service/task-store";
 import { defineTool } from "../../src/tool/define-tool";
 import type { RegisteredTool } from "../../src/tool/registry";

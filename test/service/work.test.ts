@@ -174,7 +174,11 @@ describe("workers at one task, over random lives", () => {
 });
 
 it("sends a worker no long text again that it has or has no use for", () => {
-  const { task } = createTask(draft({ arguments: '{"long":1}', prepared: "1", extras: "2" }));
+  const secret = { scheme: "Bearer", credentials: "c" };
+  const target = { id: "p", url: "https://a.example/", token: "t", authentication: secret, wire: "a2a/1.0" };
+  const push = [{ ...target, cursor: 0, failures: 0, retryAt: null, dead: [] }];
+  const made = createTask(draft({ arguments: '{"long":1}', prepared: "1", extras: "2", push })).task;
+  const task: Task = { ...made, turns: [{ id: "m", digest: "d", at: 1, message: '{"long":1}' }] };
   const outcome = { kind: "result", result: '{"long":1}', isError: false } as const;
   const settled: Task = { ...task, stage: { phase: "settled", outcome, settledAt: 1 }, steps: new Map([["s", "1"]]) };
   const worked: Worked = { kind: "lost", task: settled };
@@ -185,13 +189,16 @@ it("sends a worker no long text again that it has or has no use for", () => {
       arguments: "",
       prepared: null,
       extras: null,
+      turns: [],
+      push: [],
       steps: new Map(),
       stage: { ...settled.stage, outcome: { ...outcome, result: "" } },
     },
   });
   const held: Worked = { kind: "held", task: { ...task, steps: new Map([["s", "1"]]) } };
+  const unsaid: Worked = { kind: "held", task: { ...held.task, turns: [], push: [] } };
   const emit = (event: TaskEvent): WorkAct => ({ kind: "emit", lease: "l", event });
-  expect(lean({ kind: "claim", lease: { id: "l", until: 1, worker: "w" } }, held)).toBe(held);
-  expect(lean(emit({ type: "stepped", at: 1, key: "t", value: "2" }), held)).toBe(held);
+  expect(lean({ kind: "claim", lease: { id: "l", until: 1, worker: "w" } }, held)).toEqual(unsaid);
+  expect(lean(emit({ type: "stepped", at: 1, key: "t", value: "2" }), held)).toEqual(unsaid);
   expect(lean(emit({ type: "progressed", at: 1, progress: {} }), held)).toMatchObject({ task: { steps: new Map() } });
 });

@@ -164,6 +164,21 @@ describe("a Workflow", () => {
     expect(task().stage).toMatchObject(outcome("done"));
   });
 
+  it("goes on soon where its run was lost and the task is due again", async () => {
+    vi.useFakeTimers();
+    let began = 0;
+    const { parts, told, task, work } = setUp(async ({ step }) => {
+      began += 1;
+      if (began === 1) await work({ kind: "release", lease: "l1" });
+      return `${await step("a", () => began)}`;
+    });
+    const over = runWorkflow(parts);
+    await vi.advanceTimersByTimeAsync(5_000);
+    await over;
+    expect(task()).toMatchObject({ stage: outcome("2"), restarts: 0 });
+    expect(told.filter((name) => name.startsWith("pause"))).toEqual([]);
+  });
+
   it("is over at once when there is no such task, when it has settled, and when it has expired", async () => {
     const run = vi.fn(async () => "done");
     const { parts, told, work, clock, task } = setUp(run);

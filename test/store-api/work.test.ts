@@ -49,7 +49,7 @@ describe("a claim", () => {
         createdAt: expect.any(Number),
         ttlMs: 86_400_000,
         expiresAt: expect.any(Number),
-        contextId: null,
+        contextId: expect.any(String),
         client: { revision: "test", capabilities: expect.any(Object) },
         answers: {},
         openQuestions: [],

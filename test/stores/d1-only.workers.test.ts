@@ -6,10 +6,11 @@ import { D1Tasks } from "../../src/d1/d1-tasks";
 import { d1Records } from "../../src/d1/d1-records";
 import { d1Store } from "../../src/d1/d1-store";
 import { migrate } from "../../src/d1/migrate";
-import { recordSql } from "../../src/d1/record-sql";
-import { taskSql } from "../../src/d1/task-sql";
+import { recordSchema, recordSql } from "../../src/d1/record-sql";
+import { taskSchema, taskSql } from "../../src/d1/task-sql";
 import type { Limits } from "../../src/service/limits";
 import type { PassiveTaskStore, TaskFeedMessage } from "../../src/service/task-store";
+import type { Standing } from "../../src/task/standing";
 import type { TaskDraft } from "../../src/task/task";
 import type { TaskEvent } from "../../src/task/transition";
 import { NAMESPACES } from "../kit/memory-subject";
@@ -57,7 +58,31 @@ describe("several isolates", () => {
     await setUp();
     await Promise.all(Array.from({ length: 10 }, () => migrate(db)));
     expect(await rowsOf("task")).toBe(0);
-    expect(await db.prepare("SELECT version FROM holdfast_schema").all()).toMatchObject({ results: [{ version: 1 }] });
+    expect(await db.prepare("SELECT version FROM holdfast_schema").all()).toMatchObject({ results: [{ version: 2 }] });
+  });
+
+  it("find what an earlier version has stored", async () => {
+    await setUp();
+    await db.batch([
+      db.prepare("CREATE TABLE holdfast_schema (one INTEGER PRIMARY KEY, version INTEGER NOT NULL)"),
+      db.prepare("INSERT INTO holdfast_schema VALUES (1, 1)"),
+      ...[...taskSchema, ...recordSchema].map((statement) => db.prepare(statement)),
+      db.prepare(`INSERT INTO holdfast_tally VALUES ('n', '"o"', 0, 0, 0, 0, 0)`),
+    ]);
+    const kinds = ["submitted", "working", "input_required", "result", "error", "cancelled", "rejected"];
+    const rows = kinds.map((kind, n) => (n < 3 ? `'${kind}', NULL` : `'settled', '${kind}'`));
+    for (const [n, row] of rows.entries()) {
+      await db.exec(
+        `INSERT INTO holdfast_task VALUES ('${n}', 'r', 'n', '"o"', 1, 't', '"c"', 'o', ${row}, ${n}, 1, NULL, NULL, NULL, NULL, 0, 0, '')`,
+      );
+    }
+    const store = d1Store({ db, limits: defaults });
+    const found = (standing: Standing) =>
+      store.search({ namespace: "n", owner: "o", limit: 9, contextId: "c", standing });
+    const standings: Standing[] = ["submitted", "working", "input_required", "done", "failed", "cancelled", "rejected"];
+    for (const [n, standing] of standings.entries()) {
+      expect(await found(standing)).toMatchObject({ rows: [{ id: `${n}`, statusAt: n }], total: 1 });
+    }
   });
 
   it("lose none of each other's writes", async () => {
@@ -276,15 +301,23 @@ describe.each([
   ["records", recordSql],
 ])("the statements of %s", (_, statements) => {
   it.each(Object.entries(statements))("%s: goes by an index", async (_name, statement) => {
-    await migrate(db);
-    const values = (statement.match(/\?/g) ?? []).map(() => 1);
-    const { results } = await db
-      .prepare(`EXPLAIN QUERY PLAN ${statement}`)
-      .bind(...values)
-      .all<{ detail: string }>();
-    expect(results.map(({ detail }) => detail).join("\n")).not.toMatch(/SCAN (?!CONSTANT)|TEMP B-TREE/);
+    expect(await plan(statement)).not.toMatch(/SCAN (?!CONSTANT)|TEMP B-TREE/);
   });
 });
+
+it.each(["total", "totalContext", "totalStanding"] as const)("%s: counts by an index alone", async (name) => {
+  expect(await plan(taskSql[name])).toMatch(/COVERING INDEX holdfast_task_/);
+});
+
+async function plan(statement: string): Promise<string> {
+  await migrate(db);
+  const values = (statement.match(/\?/g) ?? []).map(() => 1);
+  const { results } = await db
+    .prepare(`EXPLAIN QUERY PLAN ${statement}`)
+    .bind(...values)
+    .all<{ detail: string }>();
+  return results.map(({ detail }) => detail).join("\n");
+}
 
 /** The answer is unusable, so that it is asked again under another key. */
 const refuse = (store: PassiveTaskStore, id: string) =>

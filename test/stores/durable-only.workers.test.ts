@@ -195,6 +195,15 @@ describe("a create that was cut short", () => {
     expect((await store.create(draftFor(store, now(), "hang"))).kind).toBe("created");
   });
 
+  it("leaves a place that no search finds, counts or stops at", async () => {
+    const { store, now } = await emptyDeployment();
+    await reserved(draftFor(store, now(), "hang", { createdAt: now() + HOUR }), now());
+    const search = () => store.search({ namespace: "n", owner: "o", limit: 1 });
+    expect(await search()).toEqual({ rows: [], more: false, total: 0 });
+    const { id } = await created(store, now(), "hang");
+    expect(await search()).toMatchObject({ rows: [{ id }], more: false, total: 1 });
+  });
+
   it("cannot come true after its deadline", async () => {
     const { store, now, advance } = await emptyDeployment();
     const lost = draftFor(store, now(), "hang");

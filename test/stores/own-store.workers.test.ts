@@ -1,6 +1,8 @@
 // `createHoldfast({ store })`: the whole deployment over a store of one's own.
 import { createExecutionContext, createScheduledController, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it, vi } from "vitest";
+import { IdleRunner } from "../../durable-objects/idle-runner";
+import { runner } from "../../durable-objects/runner";
 import { createHoldfast } from "../../src/holdfast";
 import type { TaskStore } from "../../src/service/task-store";
 import { defineTool } from "../../src/tool/define-tool";
@@ -27,7 +29,7 @@ const tools = [
 async function deployment() {
   const clock = movableClock();
   const { store } = await emptyD1({ registry: createRegistry(tools), limits, clock: clock.now });
-  const { handler } = createHoldfast({ tools, store, clock: clock.now });
+  const { handler } = createHoldfast({ tools, store, runner, clock: clock.now });
   const call = async (method: string, params: Wire): Promise<Wire> => {
     const body = JSON.stringify({
       jsonrpc: "2.0",
@@ -76,5 +78,14 @@ describe("a store of one's own", () => {
 
   it.each(["durable", 7, {}, new Map()])("is refused when it is %j, before any request", (store) => {
     expect(() => createHoldfast({ tools, store: store as TaskStore })).toThrow(/implements? TaskStore/);
+  });
+
+  it("is refused when it only keeps tasks and nothing would run them", async () => {
+    const { store } = await deployment();
+    expect(() => createHoldfast({ tools, store })).toThrow(
+      "give createHoldfast the runner of durable-objects/runner.ts",
+    );
+    // In the place of the runner it has an object that does nothing.
+    expect(createHoldfast({ tools }).RunnerObject).toBe(IdleRunner);
   });
 });

@@ -13,6 +13,9 @@ export type StoreParts = {
   readonly store?: TaskStore;
   /** Where the objects' log lines go; nowhere, if left out. */
   readonly log?: Wiring["log"];
+  /** What push targets are told, and what sends it; nothing and nobody, if left out. */
+  readonly letters?: Wiring["letters"];
+  readonly post?: ReturnType<Wiring["postFor"]>;
 };
 
 let now: StoreParts | null = null;

@@ -8,11 +8,12 @@ type Run = (
   task: TaskContext,
 ) => Promise<Returned<undefined>> | Returned<undefined>;
 const tool = (name: string, run: Run) =>
-  defineTool({ name, description: name, input, task: "optional", asks: ["form"], run });
+  defineTool({ name, description: name, input, task: "optional", asks: ["form", "url"], run });
 
 /** The smallest tools that bring a task into each state. */
 export const registry = createRegistry([
   tool("echo", (args) => String((args as { text?: string }).text ?? "")),
+  tool("arguments", (args) => JSON.stringify(args)),
   tool("prepared", (_, task) => String(task.prepared)),
   tool("refuse", () => {
     throw new ToolError("It is refused.");
@@ -32,6 +33,10 @@ export const registry = createRegistry([
     const schema = { type: "object", properties: { v: { type: "string" } }, required: ["v"] };
     const { name } = await task.ask({ name: { kind: "form", message: "Name?", schema } });
     return JSON.stringify(name);
+  }),
+  tool("sign", async (_, task) => {
+    await task.ask({ here: { kind: "url", message: "Sign here.", url: "https://example.com/sign" } });
+    return "signed";
   }),
   tool("steps", async (args, task) => {
     const { texts } = args as { texts: readonly string[] };

@@ -28,6 +28,8 @@ const wiring: Wiring = {
     return store;
   },
   fetchFor: () => () => Promise.reject(new Error("The tools of the store tests fetch nothing.")),
+  letters: async (...news) => stage().letters?.(...news) ?? [],
+  postFor: () => (url, init) => stage().post?.(url, init) ?? Promise.reject(new Error("This test pushes nothing.")),
   log: (level, message, data) => stage().log?.(level, message, data),
 };
 

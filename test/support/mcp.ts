@@ -52,6 +52,7 @@ const baseConfig: Config = {
   maxJsonDepth: 64,
   sweepBudget: 1_000,
   inlineWaitMs: 45_000,
+  a2a: { blockMs: 300_000, legacy: true },
   allowedOrigins: [],
   allowAnonymous: false,
   allowLocalFetch: false,

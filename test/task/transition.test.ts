@@ -1,7 +1,5 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { expiresAt, outstanding, type LogEntry, type Task } from "../../src/task/task";
-import { nextDue } from "../../src/task/due";
+import { outstanding, type Task } from "../../src/task/task";
 import { createTask, transition, type TaskEvent } from "../../src/task/transition";
 import { draft } from "../support/task";
 
@@ -9,209 +7,7 @@ const result = { kind: "result", result: '{"content":[]}', isError: false } as c
 const giveUp = { kind: "error", error: { code: -32603, message: "It failed." } } as const;
 const form = (message: string) =>
   ({ method: "elicitation/create", params: { mode: "form", message, requestedSchema: { type: "object" } } }) as const;
-
-const question = fc.record({
-  authorKey: fc.constantFrom("confirm", "confirm-2", "name", "__proto__"),
-  occurrence: fc.integer({ min: 1, max: 3 }),
-  request: fc.constantFrom("Sure?", "Really?").map(form),
-  deadline: fc.integer({ min: 0, max: 200_000 }),
-});
-
-const keys = fc.constantFrom("confirm", "confirm-2", "confirm-3", "name", "name-2", "__proto__", "nobody");
-const at = fc.integer({ min: 0, max: 150_000 });
-const minTtlMs = fc.constant(5_000);
-const slept = fc.record({ ordinal: fc.integer({ min: 0, max: 3 }), until: at });
-
-const event: fc.Arbitrary<TaskEvent> = fc.oneof(
-  fc.record({ type: fc.constant("started" as const), at }),
-  fc.record({ type: fc.constant("restarted" as const), at, retryAt: at, maxRestarts: fc.constant(2), minTtlMs }),
-  fc.record({
-    type: fc.constant("progressed" as const),
-    at,
-    progress: fc.record({ progress: fc.integer({ min: 0, max: 3 }) }),
-  }),
-  fc.record({
-    type: fc.constant("stepped" as const),
-    at,
-    key: fc.constantFrom("a", "b", "__proto__"),
-    value: fc.constantFrom("1", "2"),
-  }),
-  fc.record({
-    type: fc.constant("asked" as const),
-    at,
-    questions: fc.array(question, { maxLength: 3 }),
-    sleeps: fc.array(slept, { maxLength: 2 }),
-    ttlMs: fc.constant(100_000),
-  }),
-  fc.record({
-    type: fc.constant("slept" as const),
-    at,
-    sleeps: fc.array(slept, { maxLength: 2 }),
-    ttlMs: fc.constant(100_000),
-  }),
-  fc.record({
-    type: fc.constant("answered" as const),
-    at,
-    answers: fc.dictionary(keys, fc.constant('{"action":"decline"}')),
-    refused: fc.dictionary(keys, fc.constant("v must be text.")),
-  }),
-  fc.record({ type: fc.constant("questions_lapsed" as const), at }),
-  fc.record({
-    type: fc.constant("attempt_failed" as const),
-    at,
-    retryAt: fc.option(at),
-    statusMessage: fc.constant("No."),
-    giveUp: fc.constant(giveUp),
-    minTtlMs,
-  }),
-  fc.record({
-    type: fc.constant("settled" as const),
-    at,
-    outcome: fc.constant(result),
-    statusMessage: fc.constant(null),
-    minTtlMs,
-  }),
-  fc.record({ type: fc.constant("cancelled" as const), at, minTtlMs }),
-  fc.record({ type: fc.constant("expired" as const), at }),
-);
-
-/** Long lives: the events that end a task are rare. */
-const life = fc.array(
-  fc.oneof(
-    { weight: 12, arbitrary: event.filter(({ type }) => !["settled", "cancelled", "expired"].includes(type)) },
-    { weight: 1, arbitrary: event },
-    { weight: 5, arbitrary: at.map((time): TaskEvent => ({ type: "started", at: time })) },
-  ),
-  { maxLength: 60 },
-);
-
-const born = (over = {}) => createTask(draft(over)).task;
-
-/** Applies events and hands every step to the check. */
-function live(
-  events: readonly TaskEvent[],
-  check: (before: Task, event: TaskEvent, after: ReturnType<typeof transition>) => void,
-): Task {
-  let task = born();
-  for (const happened of events) {
-    const after = transition(task, happened);
-    check(task, happened, after);
-    task = after.task;
-  }
-  return task;
-}
-
-describe("transition, over random lives", () => {
-  it("answers a non-event with the same reference and no effects, and any other with the next version", () => {
-    fc.assert(
-      fc.property(life, (events) => {
-        live(events, (before, _, { task, effects }) => {
-          if (task === before) return expect(effects).toEqual([]);
-          expect(task.version).toBe(before.version + 1);
-        });
-      }),
-    );
-  });
-
-  it("is final once settled", () => {
-    fc.assert(
-      fc.property(life, life, (events, more) => {
-        const settled = transition(
-          live(events, () => {}),
-          { type: "cancelled", at: 0, minTtlMs: 0 },
-        ).task;
-        expect(settled.stage.phase).toBe("settled");
-        for (const late of more) expect(transition(settled, late)).toEqual({ task: settled, effects: [] });
-        for (const late of more) expect(transition(settled, late).task).toBe(settled);
-      }),
-    );
-  });
-
-  it("takes a repeated event as a non-event", () => {
-    fc.assert(
-      fc.property(life, (events) => {
-        live(events, (_, happened, { task }) => {
-          // A refusal asks anew, and these random answers may name the new key before it exists.
-          const guesses = happened.type === "answered" && Object.keys(happened.refused).length > 0;
-          if (!guesses) expect(transition(task, happened).task).toBe(task);
-        });
-      }),
-    );
-  });
-
-  it("logs every accepted event once, with gapless seq and times that never go back", () => {
-    fc.assert(
-      fc.property(life, (events) => {
-        const entries: LogEntry[] = [createTask(draft()).entry];
-        live(events, (before, happened, { task, effects }) => {
-          const logged = effects.flatMap((effect) => (effect.type === "log" ? [effect.entry] : []));
-          expect(logged.length).toBe(task === before ? 0 : 1);
-          const isOver = before.ttlMs !== null && happened.at >= before.createdAt + before.ttlMs;
-          const event = isOver ? "expired" : happened.type;
-          for (const entry of logged)
-            expect(entry).toMatchObject({ event, seq: task.version, phase: task.stage.phase });
-          entries.push(...logged);
-          expect(task.updatedAt).toBeGreaterThanOrEqual(before.updatedAt);
-          expect(task.statusAt).toBeGreaterThanOrEqual(before.statusAt);
-          expect(task.statusAt).toBeLessThanOrEqual(task.updatedAt);
-        });
-        entries.forEach((entry, n) => expect(entry.seq).toBe(n + 1));
-        entries.slice(1).forEach((entry, n) => expect(entry.at).toBeGreaterThanOrEqual((entries[n] as LogEntry).at));
-      }),
-    );
-  });
-
-  it("never uses a wire key twice, nor changes what stands under it, nor opens it again", () => {
-    fc.assert(
-      fc.property(life, (events) => {
-        live(events, (before, _, { task }) => {
-          const wire = task.questions.map(({ key }) => key);
-          expect(new Set(wire).size).toBe(wire.length);
-          before.questions.forEach((question, n) => {
-            const now = task.questions[n];
-            expect(now).toMatchObject({ key: question.key, authorKey: question.authorKey, request: question.request });
-            if (question.state.kind !== "open") expect(now).toBe(question);
-          });
-          for (const { authorKey } of task.questions) {
-            const first = task.questions.find((asked) => asked.authorKey === authorKey);
-            const taken = task.questions.slice(0, task.questions.indexOf(first!)).some(({ key }) => key === authorKey);
-            if (!taken) expect(first?.key).toBe(authorKey);
-          }
-        });
-      }),
-    );
-  });
-
-  it("waits for input exactly while a question is open, starts exactly when it begins to run, aborts exactly when it settles", () => {
-    fc.assert(
-      fc.property(life, (events) => {
-        live(events, (before, _, { task, effects }) => {
-          if (task.stage.phase !== "settled")
-            expect(task.stage.phase === "input_required").toBe(outstanding(task).length > 0);
-          const kinds = effects.map(({ type }) => type);
-          const isRunning = (one: Task) => one.stage.phase === "working" && one.stage.activity.kind === "running";
-          expect(kinds.includes("start")).toBe(isRunning(task) && !isRunning(before));
-          expect(kinds.includes("abort")).toBe(task.stage.phase === "settled" && before.stage.phase !== "settled");
-          const running = isRunning(task);
-          if (task.stage.phase === "settled") expect(nextDue(task)).toBeNull();
-          else expect(nextDue(task)).toBeLessThanOrEqual(expiresAt(task, 0) as number);
-          if (running) expect(nextDue(task)).toBe(expiresAt(task, 0));
-        });
-      }),
-    );
-  });
-
-  it("keeps what was stored: steps, sleeps and answers do not change once they are there", () => {
-    fc.assert(
-      fc.property(life, (events) => {
-        live(events, (before, _, { task }) => {
-          for (const [key, value] of before.steps) expect(task.steps.get(key)).toBe(value);
-          before.sleeps.forEach((until, n) => expect(task.sleeps[n]).toBe(until));
-        });
-      }),
-    );
-  });
-});
+const born = () => createTask(draft()).task;
 
 type Place = "submitted" | "running" | "due" | "sleeping" | "backing_off" | "input_required" | "settled";
 
@@ -245,6 +41,7 @@ const places: Record<Place, () => Task> = {
 };
 
 const late = 10_000;
+const wish = { id: "p", url: "https://a.example/", token: null, authentication: null, wire: "a2a/1.0" };
 const sample: Record<TaskEvent["type"], TaskEvent> = {
   offered: { type: "offered", at: late },
   claimed: { type: "claimed", at: late, lease: { id: "l", until: 20_000, worker: "w" } },
@@ -269,6 +66,11 @@ const sample: Record<TaskEvent["type"], TaskEvent> = {
   settled: { type: "settled", at: late, outcome: result, statusMessage: null, minTtlMs: 0 },
   cancelled: { type: "cancelled", at: late, minTtlMs: 0 },
   expired: { type: "expired", at: late },
+  said: { type: "said", at: late, turn: { id: "m", digest: "d", at: late, message: "Hello?" }, statusMessage: null },
+  push_set: { type: "push_set", at: late, target: wish },
+  push_removed: { type: "push_removed", at: late, id: "p" },
+  pushed: { type: "pushed", at: late, id: "p", seq: 1 },
+  push_failed: { type: "push_failed", at: late, id: "p", seq: 1, retryAt: 20_000, reason: "No answer." },
 };
 
 /** Where each event leads from each place; what is not named here is a non-event. */
@@ -290,6 +92,10 @@ const everywhereAlive = Object.fromEntries(
     .map((place) => [place, "settled"]),
 );
 for (const type of ["settled", "cancelled", "expired"] as const) leadsTo[type] = everywhereAlive;
+const stays = Object.fromEntries(Object.keys(places).map((place) => [place, place]));
+leadsTo.push_set = stays;
+const { settled: _, ...staysAlive } = stays;
+leadsTo.said = staysAlive;
 
 describe("transition, every event in every phase", () => {
   const placeOf = ({ stage }: Task) => (stage.phase === "working" ? stage.activity.kind : stage.phase);

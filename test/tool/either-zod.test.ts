@@ -3,6 +3,7 @@ import * as whole from "zod";
 import * as mini from "zod/mini";
 import { defineTool } from "../../src/tool/define-tool";
 import { createRegistry } from "../../src/tool/registry";
+import { withJsonSchema } from "../../src/tool/with-json-schema";
 
 // The same tool twice. That `run` gets typed arguments is checked with all other types.
 
@@ -23,16 +24,20 @@ const withZod = defineTool({
 const withMini = defineTool({
   name: "repeat",
   description: "Says it again.",
-  input: mini.object({
-    text: mini.string().check(mini.minLength(1), mini.describe("What to say.")),
-    times: mini._default(mini.int().check(mini.minimum(1), mini.maximum(9)), 2).check(mini.describe("How often.")),
-    mark: mini.optional(mini.enum(["!", "?"])),
-    at: mini.optional(mini.iso.datetime({ error: "Give a time." })),
-  }),
-  output: mini.object({
-    said: mini.string().check(mini.describe("All of it.")),
-    length: mini.int().check(mini.minimum(0)),
-  }),
+  input: withJsonSchema(
+    mini.object({
+      text: mini.string().check(mini.minLength(1), mini.describe("What to say.")),
+      times: mini._default(mini.int().check(mini.minimum(1), mini.maximum(9)), 2).check(mini.describe("How often.")),
+      mark: mini.optional(mini.enum(["!", "?"])),
+      at: mini.optional(mini.iso.datetime({ error: "Give a time." })),
+    }),
+  ),
+  output: withJsonSchema(
+    mini.object({
+      said: mini.string().check(mini.describe("All of it.")),
+      length: mini.int().check(mini.minimum(0)),
+    }),
+  ),
   task: "optional",
   run: ({ text, times, mark = "" }) => ({ said: `${text.repeat(times)}${mark}`, length: text.length * times }),
 });
@@ -82,5 +87,14 @@ describe.each([
     const said = { said: "aa", length: 2 };
     expect(registered?.toResult(said)).toMatchObject({ ok: true, value: { structuredContent: said } });
     expect(registered?.toResult({ said: "aa" })).toEqual({ ok: false, message: "output.length is required." });
+  });
+});
+
+describe("a schema of zod/mini that is not wrapped", () => {
+  it("is refused with what to do about it", () => {
+    const tool = { ...withMini, input: mini.object({}) };
+    expect(() => createRegistry([tool])).toThrow(
+      'Tool "repeat": `input`: a schema of zod/mini cannot write its JSON Schema; wrap it in withJsonSchema',
+    );
   });
 });

@@ -121,7 +121,11 @@ describe("the message for the first field that does not fit", () => {
     [{ properties: { a: { minLength: 2 } } }, { a: "x" }, "arguments.a must be at least 2 characters long."],
     [{ properties: { a: { maxLength: 1 } } }, { a: "xx" }, "arguments.a must be at most 1 character long."],
     [{ properties: { a: { pattern: "^x" } } }, { a: "y" }, 'arguments.a must match the pattern "^x".'],
-    [{ properties: { a: { format: "date-time" } } }, { a: "y" }, "arguments.a must be a valid date-time."],
+    [
+      { properties: { a: { format: "date-time" } } },
+      { a: "y" },
+      "arguments.a must be an ISO 8601 date and time with `Z` or an offset, e.g. 2030-01-31T09:00:00+01:00.",
+    ],
     [{ properties: { a: { minItems: 2 } } }, { a: [1] }, "arguments.a must have at least 2 items."],
     [{ properties: { a: { uniqueItems: true } } }, { a: [1, 1] }, "arguments.a must not have the same item twice."],
     [{ properties: { a: { items: { type: "string" } } } }, { a: ["x", 1] }, "arguments.a[1] must be a string."],

@@ -100,9 +100,14 @@ describe("content blocks", () => {
       "result.content[0].annotations.priority must be at most 1.",
     ],
     [
+      "an annotation of a day that is none",
+      { ...text("x"), annotations: { lastModified: "2029-02-30T00:00:00Z" } },
+      "result.content[0].annotations.lastModified: Give an ISO 8601 date and time.",
+    ],
+    [
       "a resource without contents",
       { type: "resource", resource: { uri: "file:///a" } },
-      "result.content[0].resource must fit",
+      "result.content[0].resource: Give `text` or `blob`.",
     ],
     ["_meta that is no object", { ...text("x"), _meta: 1 }, "result.content[0]._meta must be an object."],
   ])("refuse %s", (_, block, message) => {

@@ -75,11 +75,11 @@ describe("request_approval", () => {
     expect(result).toMatchObject({ ok: true, value: { structuredContent: { decision: "approved" } } });
   });
 
-  it("wants to be told what to ask", () => {
+  it.each([
+    ["", "arguments.action must be at least 1 character long."],
+    ["  ", "arguments: `action` must not be blank."],
+  ])("wants to be told what to ask, and not %j", (action, message) => {
     const tool = createRegistry([approve]).get("request_approval");
-    expect(tool?.parseArguments({ action: "  " })).toEqual({
-      ok: false,
-      message: "arguments.action must be at least 1 character long.",
-    });
+    expect(tool?.parseArguments({ action })).toEqual({ ok: false, message });
   });
 });

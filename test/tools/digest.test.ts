@@ -306,17 +306,19 @@ describe("digest_download", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it("lists the pieces only when asked", async () => {
+  it("takes 4 MiB pieces and does not list them when not told otherwise", async () => {
     const { task } = serve({ file: bytesOf(1500) });
-    const result = await digest.run({ url: FILE, pieceBytes: 1000, listPieces: false }, task.context());
+    const result = await digest.run({ url: FILE }, task.context());
+    expect(result).toMatchObject({ pieceBytes: 4_194_304, pieceCount: 1 });
     expect(result).not.toHaveProperty("pieces");
   });
 
-  it("takes 4 MiB pieces when not told otherwise, and pieces of 64 KiB to 16 MiB", () => {
+  it("takes pieces of 64 KiB to 16 MiB, and a URL", () => {
     const tool = createRegistry([digest]).get("digest_download");
-    expect(tool?.parseArguments({ url: FILE })).toEqual({
-      ok: true,
-      value: { url: FILE, pieceBytes: 4_194_304, listPieces: false },
+    expect(tool?.parseArguments({ url: FILE })).toEqual({ ok: true, value: { url: FILE } });
+    expect(tool?.parseArguments({ url: "large.bin" })).toEqual({
+      ok: false,
+      message: "arguments: `url` must be a valid URL.",
     });
     expect(tool?.parseArguments({ url: FILE, pieceBytes: 65_535 })).toEqual({
       ok: false,

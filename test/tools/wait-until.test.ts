@@ -61,7 +61,7 @@ describe("wait_until", () => {
     for (const time of ["tomorrow", "2030-01-31T09:00:00", "2030-02-30T09:00:00Z"]) {
       expect(parse({ time })).toMatchObject({
         ok: false,
-        message: expect.stringMatching(/^arguments\.time: Give an ISO 8601/),
+        message: expect.stringMatching(/^arguments\.time must be an ISO 8601 date and time with `Z` or an offset/),
       });
     }
     expect(parse({ seconds: -1 })).toEqual({ ok: false, message: "arguments.seconds must be at least 0." });

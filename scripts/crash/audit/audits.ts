@@ -8,11 +8,13 @@ import { history } from "./history.ts";
 import { kept } from "./kept.ts";
 import { once } from "./once.ts";
 import { recordRows, recordsAtRest, recordsKept } from "./records.ts";
+import { documentsKept, toolsKept } from "./registers.ts";
 import { rows, rowsAtRest } from "./rows.ts";
 import { steps } from "./steps.ts";
 import { abandoned, stuck } from "./stuck.ts";
 import { unchanged } from "./unchanged.ts";
 import { queues, work } from "./work.ts";
+import { ownEnds, workflows } from "./workflows.ts";
 
 /** What holds at any instant, with the server dead in the middle of whatever it did. */
 export const atAnyInstant: readonly Audit[] = [
@@ -30,6 +32,10 @@ export const atAnyInstant: readonly Audit[] = [
   work,
   recordsKept,
   recordRows,
+  documentsKept,
+  toolsKept,
+  ownEnds,
+  workflows,
 ];
 
 /** What holds once there is nothing left to do. */

@@ -2,13 +2,15 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { StoredRecord } from "../../../src/record/record.ts";
 import type { LogEntry } from "../../../src/task/task.ts";
-import type { RecordOnDisk, Storage, StoredIndex, StoredTask } from "./storage.ts";
+import { idOfName } from "./object-names.ts";
+import type { Storage, StoredIndex, StoredTask } from "./storage.ts";
+import { queuedIn, recordIn, toolsIn } from "./stored-records.ts";
+import { workflowIn } from "./stored-workflows.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 /** All rows of a table, and none of one that is not there. */
-type Rows = (table: string) => readonly Row[];
+export type Rows = (table: string) => readonly Row[];
 type Seen = { readonly stamp: string; readonly found: unknown };
 
 /**
@@ -30,23 +32,53 @@ export class Disk {
     const found = this.#objects("TaskObject", (rows, object) => taskIn(rows) ?? (isEmpty(rows) ? null : object));
     const tasks = found.filter((it) => it !== null && typeof it !== "string");
     const entries = this.#objects("Directory", (rows) => rows("owner")).flat();
+    const [tools] = this.#objects("ToolsObject", toolsIn).filter((it) => it !== null);
+    const workflows = this.#in(this.#engine(), workflowIn).filter((it) => it !== null);
+    const records = this.#objects("RecordObject", recordIn).filter((record) => record !== null);
+    const directory = new Map(entries.map(({ name, due }) => [String(name), Number(due)]));
     return {
       tasks: new Map(tasks.map((task) => [task.id, task])),
       remains: found.filter((it) => typeof it === "string"),
-      indexes: this.#objects("OwnerIndex", indexIn).filter((index) => index !== null),
-      records: this.#objects("RecordObject", recordIn).filter((record) => record !== null),
+      indexes: this.#indexes([...directory.keys(), ...records.map(({ index }) => index)]),
+      records,
       queued: this.#objects("QueueObject", queuedIn).flat(),
-      directory: new Map(entries.map(({ name, due }) => [String(name), Number(due)])),
+      directory,
+      ...(workflows.length === 0 ? {} : { workflows }),
+      ...(tools ? { tools } : {}),
     };
   }
 
+  /** One without its name is one of those that others name. */
+  #indexes(names: readonly string[]): readonly StoredIndex[] {
+    const folder = this.#folder("OwnerIndex") ?? "";
+    const known = new Map([...new Set(names)].map((name) => [idOfName(folder, name), name]));
+    return this.#objects("OwnerIndex", indexIn).flatMap((index) =>
+      index ? [{ ...index, name: known.get(index.name) ?? index.name }] : [],
+    );
+  }
+
+  #folder(className: string): string | undefined {
+    return readdirSync(this.#root).find((name) => name.endsWith(`-${className}`));
+  }
+
   #objects<T>(className: string, read: (rows: Rows, object: string) => T): readonly T[] {
-    const folder = readdirSync(this.#root).find((name) => name.endsWith(`-${className}`));
-    if (folder === undefined) return [];
-    return readdirSync(join(this.#root, folder)).flatMap((file) => {
+    const folder = this.#folder(className);
+    return this.#in(folder === undefined ? null : join(this.#root, folder), read);
+  }
+
+  /** The folder with an object for each Workflow, which the engine has beside those of the Worker. */
+  #engine(): string | null {
+    const folder = join(this.#root, "..", "workflows");
+    const [name] = existsSync(folder) ? readdirSync(folder) : [];
+    return name === undefined ? null : join(folder, name);
+  }
+
+  #in<T>(folder: string | null, read: (rows: Rows, object: string) => T): readonly T[] {
+    if (folder === null) return [];
+    return readdirSync(folder).flatMap((file) => {
       const object = /^([0-9a-f]{64})\.sqlite$/.exec(file)?.[1];
       if (object === undefined) return [];
-      const path = join(this.#root, folder, file);
+      const path = join(folder, file);
       const stamp = stampOf(path);
       const seen = this.#seen.get(path);
       if (seen?.stamp === stamp) return [seen.found as T];
@@ -115,41 +147,13 @@ function taskIn(rows: Rows): StoredTask | null {
   };
 }
 
-function recordIn(rows: Rows): RecordOnDisk | null {
-  const [row] = rows("fact");
-  if (!row) return null;
-  const { id, index, mark, record } = JSON.parse(String(row["facts"])) as StoredFacts;
-  const [, namespace] = JSON.parse(index) as readonly string[];
-  return {
-    namespace: String(namespace),
-    // An id that its client chose is marked as such.
-    id: id.replace(/^=/, ""),
-    version: record?.version ?? null,
-    status: record?.task?.status ?? null,
-    expiresAt: typeof record?.ttlMs === "number" ? record.createdAt + record.ttlMs : null,
-    index,
-    mark,
-  };
-}
-
-type StoredFacts = {
-  readonly id: string;
-  readonly index: string;
-  readonly mark: string;
-  readonly record: Pick<StoredRecord, "version" | "createdAt" | "ttlMs" | "task"> | null;
-};
-
-const queuedIn = (rows: Rows): Storage["queued"] => {
-  const [named] = rows("__miniflare_do_name");
-  return rows("task").map(({ id }) => ({ queue: String(named?.["name"]), id: String(id) }));
-};
-
-function indexIn(rows: Rows): StoredIndex | null {
+/** Its id stands in for a name that it does not have. */
+function indexIn(rows: Rows, object: string): StoredIndex | null {
   const [named] = rows("__miniflare_do_name");
   const [tally] = rows("tally");
   if (!tally) return null;
   return {
-    name: String(named?.["name"]),
+    name: String(named?.["name"] ?? object),
     rows: rows("task").map(({ id, phase, outcome, version, due, mark, status }) => ({
       id: String(id),
       phase: String(phase),

@@ -7,7 +7,7 @@ export type Evidence = {
   readonly storage: Storage;
   /** What was stored when it was last looked at. */
   readonly before: Storage | null;
-  readonly journal: Pick<Journal, "tasks" | "notes" | "tasksByNote" | "records" | "work">;
+  readonly journal: Pick<Journal, "tasks" | "notes" | "tasksByNote" | "records" | "work" | "documents" | "tools">;
   /** The server's time. */
   readonly now: number;
   readonly maxLive: number;

@@ -40,6 +40,28 @@ export type RecordOnDisk = {
   /** The index that has its row, and by which mark. */
   readonly index: string;
   readonly mark: string;
+  /** Version → the document as it was then, as JSON: the present one, and the kept saves. */
+  readonly documents?: ReadonlyMap<number, string>;
+};
+
+/** What the engine of Workflows has of one of them. */
+export type StoredWorkflow = {
+  /** The task that it was made for. */
+  readonly task: string;
+  /** How it ended, each time that it was noted. */
+  readonly ends: readonly WorkflowEnd[];
+  /** What the engine says of a failure. */
+  readonly error: string | null;
+};
+
+export type WorkflowEnd = "complete" | "errored" | "terminated";
+
+/** The tools that were declared over the store API. */
+export type StoredTools = {
+  /** Name → its declaration, as JSON. */
+  readonly declared: ReadonlyMap<string, string>;
+  /** How many there are by the counter that the cap goes by. */
+  readonly counted: number;
 };
 
 export type Storage = {
@@ -52,6 +74,9 @@ export type Storage = {
   readonly queued: readonly { readonly queue: string; readonly id: string }[];
   /** Name of an index → when it is due. */
   readonly directory: ReadonlyMap<string, number>;
+  /** Left out where no Workflow ever ran, and where no tool was ever declared. */
+  readonly workflows?: readonly StoredWorkflow[];
+  readonly tools?: StoredTools;
 };
 
 /** The one text of a slot, or what its rows make together. */

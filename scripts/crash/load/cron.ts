@@ -6,7 +6,7 @@ import type { Door } from "./door.ts";
 /** The platform's own caller: the cron collects what has expired, and may die over it like everybody else. */
 export class Cron implements Door {
   readonly name = "cron";
-  readonly weight = 0.3;
+  readonly weight = 0.6;
   readonly #server: Server;
 
   constructor(server: Server) {

@@ -11,6 +11,8 @@ export interface Door {
   act(random: Random, journal: Journal): Promise<void>;
   /** All is at rest: whoever waits here has to be answered, and what the journal knows has to read as it did. */
   verify(journal: Journal): Promise<void>;
+  /** At the end: takes away what no time takes away. */
+  clear?(journal: Journal): Promise<void>;
 }
 
 export type MakeDoor = (server: Server) => Door;

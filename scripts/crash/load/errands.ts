@@ -19,7 +19,7 @@ export function anyNote(kind: string, journal: Journal): string {
 /** What is to be done, and by which tool: where the task is kept, or as a Workflow, whose engine has a slow clock of its own. */
 export function anyCall(random: Random, journal: Journal): { readonly name: string; readonly errand: Errand } {
   const errand = anyErrand(random, journal);
-  if (!random.chance(0.12)) return { name: "errand", errand };
+  if (!random.chance(0.2)) return { name: "errand", errand };
   journal.count("calls of a Workflow");
   const note = anyNote(WORKFLOW, journal);
   const plan = errand.plan.map((part) => (part.do === "sleep" ? { ...part, ms: Math.min(part.ms, 1_500) } : part));

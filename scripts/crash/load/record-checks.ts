@@ -1,13 +1,19 @@
 // All is at rest: what the store API has of each record is what its clients were told.
 import type { Journal } from "../journal.ts";
-import type { KnownRecord, RecordPlace } from "../record-book.ts";
+import type { KnownRecord, RecordPlace, RecordSeen } from "../record-book.ts";
+import { keeperOf, keepsDocuments, spaceOf } from "../record-places.ts";
 import type { Server } from "../server.ts";
-import type { Fields } from "../wire.ts";
+import { listAll } from "./record-cleanup.ts";
 import { refusal } from "./refusals.ts";
 import { bodyOf, pathOf, requestStore, seenIn } from "./store-client.ts";
 
 /** As many entries of a log as are kept. */
 const LOG_LIMIT = 1_000;
+
+/** As many saves as are kept of a document. */
+const REVISIONS = 20;
+
+type Saved = Pick<RecordSeen, "version" | "document">;
 
 type Entry = {
   readonly seq: number;
@@ -35,14 +41,20 @@ export async function checkRecord(server: Server, record: KnownRecord, journal: 
   const { counter } = seen.document;
   if (counter < counted || counter > counted + doubtful)
     found(`was added to ${counted} times, ${doubtful} more are not known, and its counter is at ${counter}.`);
-  const entries = await entriesOf(server, record, journal);
+  if (keepsDocuments(record)) for (const says of await revisionFaults(server, record, seen, journal)) found(says);
+  const entries = await entriesOf(server, record, seen.seq, journal);
   if (entries) for (const says of faultsOf(record, entries, seen.seq)) found(says);
 }
 
 /** The whole log, page by page; null where it could not be had. */
-async function entriesOf(server: Server, record: KnownRecord, journal: Journal): Promise<readonly Entry[] | null> {
+async function entriesOf(
+  server: Server,
+  record: KnownRecord,
+  last: number,
+  journal: Journal,
+): Promise<readonly Entry[] | null> {
   const entries: Entry[] = [];
-  for (let after = 0; ;) {
+  for (let after = 0; after < last;) {
     const query = `${record.query === "" ? "?" : `${record.query}&`}after=${after}`;
     const path = pathOf({ ...record, query }, "/events");
     const reply = await requestStore(server, record.as, path, { method: "GET" });
@@ -56,6 +68,36 @@ async function entriesOf(server: Server, record: KnownRecord, journal: Journal):
     entries.push(...page.entries);
     after = page.cursor;
   }
+  return entries;
+}
+
+/** The newest saves are kept without gaps, each as it was told. */
+async function revisionFaults(
+  server: Server,
+  record: KnownRecord,
+  { version: newest }: RecordSeen,
+  journal: Journal,
+): Promise<readonly string[]> {
+  const { as, query } = keeperOf(record);
+  const reply = await requestStore(server, as, pathOf({ ...record, query }, "/revisions"), { method: "GET" });
+  if (reply.kind === "lost") return [];
+  const { revisions } = bodyOf(reply) as { readonly revisions?: readonly Saved[] };
+  if (!revisions) {
+    refusal(journal, `The revisions of ${record.id}`, reply);
+    return [];
+  }
+  const kept = revisions.map(({ version }) => version);
+  const due = Array.from({ length: Math.min(newest, REVISIONS) }, (_, at) => newest - at);
+  const faults = revisions.flatMap(({ version, document }) => {
+    const told = record.texts.get(version);
+    const said = told === undefined ? null : JSON.stringify((JSON.parse(told) as RecordSeen).document);
+    const is = JSON.stringify(document);
+    if (said !== null && said !== is)
+      return [`was told to be ${said} at version ${version}, and its revision is ${is}.`];
+    return record.saves.size > 0 && !record.saves.has(is) ? [`has the revision ${is}, which nobody saved.`] : [];
+  });
+  if (kept.join() !== due.join()) faults.push(`has the revisions ${kept.join(" ")}, and is at version ${newest}.`);
+  return faults;
 }
 
 function* faultsOf({ answers, final }: KnownRecord, entries: readonly Entry[], last: number): Generator<string> {
@@ -90,25 +132,18 @@ function* faultsOf({ answers, final }: KnownRecord, entries: readonly Entry[], l
 /** Each that is there is listed once, and none that is not. */
 export async function checkList(
   server: Server,
-  { namespace, as }: RecordPlace,
+  space: RecordPlace,
   known: readonly KnownRecord[],
   journal: Journal,
 ): Promise<void> {
-  const listed: string[] = [];
-  let cursor: unknown = null;
-  do {
-    const query = cursor === null ? "" : `?cursor=${encodeURIComponent(String(cursor))}`;
-    const reply = await requestStore(server, as, `/namespaces/${namespace}/records${query}`, { method: "GET" });
-    if (reply.kind === "lost") return;
-    if (reply.status !== 200) return refusal(journal, `The list of ${namespace}`, reply);
-    const body = bodyOf(reply);
-    listed.push(...(body["records"] as readonly Fields[]).map(({ id }) => String(id)));
-    cursor = body["nextCursor"];
-  } while (cursor !== null);
-  const found = (says: string): void => journal.found("the list is whole", `The list of ${namespace} ${says}`);
-  if (new Set(listed).size !== listed.length) found("has a record twice.");
-  for (const { id, removed, expiresAt } of known.filter((record) => record.namespace === namespace)) {
-    if (removed === "yes" && listed.includes(id)) found(`has ${id}, which was removed.`);
-    if (removed === "no" && expiresAt > server.now() && !listed.includes(id)) found(`does not have ${id}.`);
+  const records = await listAll(server, space, journal);
+  if (!records) return;
+  const found = (says: string): void => journal.found("the list is whole", `The list of ${spaceOf(space)} ${says}`);
+  const listed = new Set(records.map(({ id }) => String(id)));
+  if (listed.size !== records.length) found("has a record twice.");
+  for (const record of known.filter((one) => spaceOf(one) === spaceOf(space))) {
+    const { id, removed } = record;
+    if (removed === "yes" && listed.has(id)) found(`has ${id}, which was removed.`);
+    if (!journal.records.mayBeGone(record, server.now()) && !listed.has(id)) found(`does not have ${id}.`);
   }
 }

@@ -1,24 +1,24 @@
 // The store API's records: servers keep tasks and documents here, write what they have read, and wait for what happens.
 import type { Journal } from "../journal.ts";
 import type { Random } from "../random.ts";
-import { isFinal, type KnownRecord, type RecordPlace, type RecordSeen } from "../record-book.ts";
+import { isFinal, type KnownRecord, type RecordSeen } from "../record-book.ts";
+import { keepsDocuments, PLACES, SPACES } from "../record-places.ts";
 import type { Server } from "../server.ts";
 import type { Fields } from "../wire.ts";
 import type { Door } from "./door.ts";
 import { anyAnswer } from "./errands.ts";
 import { forEach } from "./for-each.ts";
 import { checkRecord, checkList } from "./record-checks.ts";
+import { cleanUp, clearRecords } from "./record-cleanup.ts";
+import { createRecord } from "./record-creation.ts";
 import { refusal } from "./refusals.ts";
 import { bodyOf, pathOf, requestStore, seenIn } from "./store-client.ts";
 
-const PLACES: readonly RecordPlace[] = [
-  { namespace: "default", as: "owner-a", query: "" },
-  { namespace: "strict", as: "worker", query: "?owner=somebody" },
-  { namespace: "documents", as: "owner-a", query: "" },
-];
+/** How old what has ended may become by a cleanup, ms. */
+const CLEANUP_LIMITS_MS = [0, 500, 3_000, 3_600_000];
 
-/** Past all that the clock is moved by until all has been asked for again. */
-const TTL_MS = 86_400_000;
+/** What one server does one after another: its requests are short. */
+const MOST_ACTS = 4;
 
 /** What a write came to; null where nobody knows, or it could not be. */
 type Written = "written" | "unchanged" | "stale" | "terminal" | null;
@@ -32,70 +32,67 @@ type Write = {
 
 export class StoreRecords implements Door {
   readonly name = "store API";
-  readonly weight = 4;
+  readonly weight = 8;
   readonly #server: Server;
-  #last = 0;
+  /** The ids of those that are made a second time. */
+  readonly #making = new Set<string>();
+  #saves = 0;
 
   constructor(server: Server) {
     this.#server = server;
   }
 
   async act(random: Random, journal: Journal): Promise<void> {
+    for (let acts = random.between(1, MOST_ACTS); acts > 0; acts -= 1) await this.#act(random, journal);
+  }
+
+  async #act(random: Random, journal: Journal): Promise<void> {
     const what = random.next();
     // Few at a time, so that there are many writes to each.
-    const records = journal.records.live(this.#server.now()).slice(-8);
-    if (what < 0.15 || records.length === 0) return this.#create(random, journal);
-    const record = random.of(records);
-    if (what < 0.6 || record.namespace === "documents") return this.#increment(record, random, journal);
-    if (what < 0.74) await this.#ask(record, random, journal);
-    if (what < 0.86) return this.#answer(record, random, journal);
-    if (what < 0.92) return this.#setStatus(record, random, journal);
-    if (what < 0.94) return void (await this.#write(record, "/cancel", { method: "POST" }, journal));
-    if (what < 0.97) return this.#remove(record, journal);
-    return this.#await(record, random, journal);
+    const records = journal.records.live(this.#server.now()).slice(-24);
+    const free = records.filter(({ id }) => !this.#making.has(id));
+    if (what < 0.1 || free.length === 0)
+      return createRecord(this.#server, random.of(PLACES), this.#making, random, journal);
+    if (what < 0.12)
+      return void (await cleanUp(this.#server, random.of(SPACES), random.of(CLEANUP_LIMITS_MS), journal));
+    const record = random.of(free);
+    if (what < 0.15) return this.#await(record, random, journal);
+    if (record.saves.size > 0)
+      return what < 0.9 ? this.#save(record, journal) : void (await this.#read(record, journal));
+    if (what < 0.18) return this.#remove(record, journal);
+    if (what < 0.55 || keepsDocuments(record)) return this.#increment(record, random, journal);
+    if (what < 0.68) await this.#ask(record, random, journal);
+    if (what < 0.82) return this.#answer(record, random, journal);
+    if (what < 0.95) return this.#setStatus(record, random, journal);
+    record.endSent ??= this.#server.now();
+    await this.#write(record, "/cancel", { method: "POST" }, journal);
   }
 
   async verify(journal: Journal): Promise<void> {
     const known = [...journal.records.all.values()];
     await forEach(known, (record) => checkRecord(this.#server, record, journal));
-    for (const place of PLACES.filter(({ as }) => as === "owner-a"))
-      await checkList(this.#server, place, known, journal);
+    for (const space of SPACES) await checkList(this.#server, space, known, journal);
   }
 
-  /** Under an id of its own, or with a key, it is the same creation however often it is made. */
-  async #create(random: Random, journal: Journal): Promise<void> {
-    this.#last += 1;
-    const place = random.of(PLACES);
-    const id = random.chance(0.5) ? `record-${this.#last}` : undefined;
-    const headers = random.chance(0.5) ? { "Idempotency-Key": `key-of-record-${this.#last}` } : {};
-    const isRepeatable = id !== undefined || "Idempotency-Key" in headers;
-    const ttlMs = random.chance(0.15) ? random.between(2_000, 8_000) : TTL_MS;
-    const task = place.namespace === "documents" ? {} : { task: { statusMessage: `record ${this.#last}` } };
-    const body = { ttlMs, document: { counter: 0, text: "x".repeat(random.below(200)) }, ...task, ...(id && { id }) };
-    let times = isRepeatable && random.chance(0.2) ? 2 : 1;
-    for (let tries = 1; times > 0; tries += 1) {
-      const path = `/namespaces/${place.namespace}/records${place.query}`;
-      const reply = await requestStore(this.#server, place.as, path, { method: "POST", headers, body });
-      if (reply.kind === "lost") {
-        journal.count("calls lost");
-        if (!isRepeatable) return;
-        continue;
-      }
-      times -= 1;
-      if (reply.status === 201 || (reply.status === 200 && tries > 1)) {
-        const { id: told } = journal.records.acknowledged(place, seenIn(bodyOf(reply)));
-        if (id !== undefined && told !== id)
-          journal.found("records are kept", `A record was to be ${id}, and became ${told}.`);
-      } else if (reply.status === 409 && tries > 1 && id !== undefined) {
-        // Somebody made it before: that was us.
-        await this.#find({ ...place, id }, journal);
-      } else refusal(journal, `The creation of record ${this.#last}`, reply);
-    }
+  async clear(journal: Journal): Promise<void> {
+    await clearRecords(this.#server, journal);
   }
 
-  async #find(where: RecordPlace & { readonly id: string }, journal: Journal): Promise<void> {
-    const reply = await requestStore(this.#server, where.as, pathOf(where), { method: "GET" });
-    if (reply.kind === "answer" && reply.status === 200) journal.records.acknowledged(where, seenIn(bodyOf(reply)));
+  /** Whatever lies there, and whoever else saves it too. */
+  async #save(record: KnownRecord, journal: Journal): Promise<void> {
+    this.#saves += 1;
+    const document = { counter: 0, save: `save-${this.#saves}` };
+    record.saves.add(JSON.stringify(document));
+    const least = record.version;
+    const sent = { method: "PUT", body: { document } } as const;
+    const reply = await requestStore(this.#server, record.as, pathOf(record), sent);
+    if (reply.kind === "lost") return;
+    if (reply.status !== 200) return refusal(journal, `The save of ${record.id}`, reply);
+    const seen = seenIn(bodyOf(reply));
+    journal.records.saw(record, seen, least + 1);
+    journal.count("saves acknowledged");
+    if (seen.document.save !== document.save)
+      journal.found("saves are kept", `${record.id} was saved as ${document.save}, and told ${seen.document.save}.`);
   }
 
   /** Reads, adds one, and writes that if nobody else wrote meanwhile. */
@@ -103,7 +100,7 @@ export class StoreRecords implements Door {
     const seen = await this.#read(record, journal);
     if (!seen) return;
     const document = { ...seen.document, counter: seen.document.counter + 1 };
-    const isWhole = record.namespace === "documents" || random.chance(0.5);
+    const isWhole = keepsDocuments(record) || random.chance(0.5);
     const write = isWhole
       ? ({ method: "PUT", body: { ...seen, document } } as const)
       : ({ method: "PATCH", body: { document: { counter: document.counter } } } as const);
@@ -138,6 +135,7 @@ export class StoreRecords implements Door {
 
   async #setStatus(record: KnownRecord, random: Random, journal: Journal): Promise<void> {
     const status = random.of(["working", "working", "working", "completed", "failed"] as const);
+    if (isFinal(status)) record.endSent ??= this.#server.now();
     const task = isFinal(status) ? { task: { statusMessage: `It has ${status}.` } } : {};
     await this.#write(record, "/status", { method: "PUT", body: { status, ...task } }, journal);
   }

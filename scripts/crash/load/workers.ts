@@ -4,6 +4,7 @@ import type { Journal } from "../journal.ts";
 import { randomFrom, type Random } from "../random.ts";
 import { OWNERS, type Server } from "../server.ts";
 import type { Fields } from "../wire.ts";
+import { DECLARED } from "./declared-tools.ts";
 import type { Door } from "./door.ts";
 import { anyNote } from "./errands.ts";
 import { MODERN, requestModern } from "./modern-client.ts";
@@ -13,6 +14,7 @@ import { bodyOf, requestStore } from "./store-client.ts";
 
 /** The tool and its queue are called the same. */
 const REMOTE = "remote";
+const QUEUES = [REMOTE, DECLARED] as const;
 const LEASE_MS = { shortest: 1_000, longest: 2_000 };
 /** When all is at rest, and nobody is to lose what was claimed. */
 const CALM_LEASE_MS = 60_000;
@@ -41,19 +43,21 @@ export class Workers implements Door {
     const wish = { max: random.between(1, 2), leaseMs, waitMs: random.chance(0.3) ? random.below(1_000) : 0 };
     // What comes of one does not hang on when the other is through.
     const chances = [random, random].map((chance) => randomFrom(chance.below(2 ** 31)));
-    const claimed = await this.#claim(wish, journal);
+    const claimed = await this.#claim(random.of(QUEUES), wish, journal);
     await Promise.all(claimed.map((claim, at) => this.#work(claim, leaseMs, chances[at] ?? random, journal)));
   }
 
   /** What they were told of ends is in the journal, which all doors are held against. */
   async verify(): Promise<void> {}
 
-  /** Does whatever waits in the queue, and all of it well. */
+  /** Does whatever waits in the queues, and all of it well. */
   async finish(journal: Journal): Promise<void> {
-    for (;;) {
-      const claims = await this.#claim({ max: 10, leaseMs: CALM_LEASE_MS, waitMs: 0 }, journal);
-      if (claims.length === 0) return;
-      for (const claim of claims) await this.#complete(claim, journal);
+    for (const queue of QUEUES) {
+      let claims: readonly Claim[];
+      do {
+        claims = await this.#claim(queue, { max: 10, leaseMs: CALM_LEASE_MS, waitMs: 0 }, journal);
+        for (const claim of claims) await this.#complete(claim, journal);
+      } while (claims.length > 0);
     }
   }
 
@@ -80,13 +84,14 @@ export class Workers implements Door {
 
   /** The same claim until it is answered: had its answer been lost, the same tasks come again. */
   async #claim(
+    queue: string,
     wish: { readonly max: number; readonly leaseMs: number; readonly waitMs: number },
     journal: Journal,
   ): Promise<readonly Claim[]> {
     claims += 1;
     const body = { claimId: `claim-${claims}`, worker: "crash", ...wish };
     for (;;) {
-      const reply = await requestStore(this.#server, "worker", `/queues/${REMOTE}/claims`, { body });
+      const reply = await requestStore(this.#server, "worker", `/queues/${queue}/claims`, { body });
       if (reply.kind === "lost") {
         journal.count("claims made again");
         continue;

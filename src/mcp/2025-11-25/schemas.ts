@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { CallToolParams as PlainParams } from "../legacy/schemas";
+import { callFields } from "../legacy/schemas";
 import { text } from "../schemas";
 
 /** ms from creation; null wishes for no end. */
@@ -7,7 +7,8 @@ const ttl = z
   .number("must be a number of ms")
   .check(z.minimum(0, "must not be negative"), z.maximum(Number.MAX_SAFE_INTEGER, "is too long"));
 
-export const CallToolParams = z.extend(PlainParams, {
+export const CallToolParams = z.object({
+  ...callFields,
   task: z.optional(z.object({ ttl: z.nullish(ttl) }, "must be an object")),
 });
 

@@ -12,6 +12,8 @@ export const SetLevelParams = z.object({ level: logLevel });
 /** Of tools, or of tasks. */
 export const ListParams = z.object({ cursor: z.optional(text) });
 
-export const CallToolParams = z.object({ _meta: meta, name: text, arguments: z.optional(jsonObject) });
+export const callFields = { _meta: meta, name: text, arguments: z.optional(jsonObject) };
+
+export const CallToolParams = z.object(callFields);
 
 export type CallToolParams = z.output<typeof CallToolParams>;

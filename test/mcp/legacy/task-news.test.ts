@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { tellTasks } from "../../../src/mcp/legacy/task-news";
 import { createSealer } from "../../../src/seal";
-import type { SettleOptions } from "../../../src/service/task-service";
+import type { SettleOptions } from "../../../src/service/task-requests";
 import type { Wire } from "../../support/mcp";
 
 const MINUTE = 60_000;

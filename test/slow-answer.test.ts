@@ -1,15 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ok, type Answer } from "../../src/store-api/answer";
-import { slowAnswer } from "../../src/store-api/slow-answer";
+import { slowAnswer } from "../src/slow-answer";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
 /** Work that comes to what the test says, when it says so. */
 function work() {
-  let resolve = (_: Answer): void => {};
+  let resolve = (_: Response): void => {};
   let reject = (_: Error): void => {};
-  const outcome = new Promise<Answer>((settle, fail) => {
+  const outcome = new Promise<Response>((settle, fail) => {
     resolve = settle;
     reject = fail;
   });
@@ -29,7 +28,7 @@ function work() {
 describe("slowAnswer", () => {
   it("is the answer itself, whatever its status, while that is quick", async () => {
     const { answer, resolve } = work();
-    resolve({ status: 409, text: "{}" });
+    resolve(new Response("{}", { status: 409 }));
     expect((await answer).status).toBe(409);
     expect(vi.getTimerCount()).toBe(0);
   });
@@ -47,14 +46,14 @@ describe("slowAnswer", () => {
     const response = await answer;
     const text = response.text();
     await vi.advanceTimersByTimeAsync(3_000);
-    resolve(ok('{"a":1}'));
+    resolve(new Response('{"a":1}'));
     expect(await text).toBe('\n\n\n\n{"a":1}');
     expect(vi.getTimerCount()).toBe(0);
   });
 
   it.each<[string, (of: ReturnType<typeof work>) => void]>([
     ["a failure", ({ reject }) => reject(new Error("no"))],
-    ["another status", ({ resolve }) => resolve({ status: 404, text: "{}" })],
+    ["another status", ({ resolve }) => resolve(new Response("{}", { status: 404 }))],
   ])("breaks off at %s that comes late", async (_, happen) => {
     const of = work();
     await vi.advanceTimersByTimeAsync(250);
@@ -78,7 +77,7 @@ describe("slowAnswer", () => {
     const early = work();
     early.leaving.abort();
     expect(early.left()).toBe(true);
-    early.resolve(ok("{}"));
+    early.resolve(new Response("{}"));
     await early.answer;
 
     const later = work();

@@ -1,5 +1,3 @@
-import { toResponse, JSON_TYPE, type Answer } from "./answer";
-
 /** How long an answer may take before its headers go out, so that the client sees that something happens. */
 const GRACE_MS = 250;
 
@@ -14,6 +12,8 @@ export type SlowOptions = {
   readonly signal: AbortSignal;
   /** What became of it after the answer had begun. */
   readonly onLate: (thrown: unknown) => void;
+  /** Some kind of JSON. */
+  readonly contentType?: string;
 };
 
 /**
@@ -21,8 +21,8 @@ export type SlowOptions = {
  * the connection off, and whoever asks again is told.
  */
 export async function slowAnswer(
-  work: (signal: AbortSignal) => Promise<Answer>,
-  { signal, onLate }: SlowOptions,
+  work: (signal: AbortSignal) => Promise<Response>,
+  { signal, onLate, contentType = "application/json" }: SlowOptions,
 ): Promise<Response> {
   const gone = new AbortController();
   const leave = (): void => gone.abort(signal.reason);
@@ -34,30 +34,31 @@ export async function slowAnswer(
     grace = setTimeout(() => resolve(null), GRACE_MS);
   });
   const quick = await Promise.race([working, slow]).finally(() => clearTimeout(grace));
-  if (quick !== null) return toResponse(quick);
+  if (quick !== null) return quick;
   return new Response(spaced(working, gone, onLate), {
     // Compression, or a proxy's buffer, would hold the beat back.
-    headers: { ...JSON_TYPE, "Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no" },
+    headers: { "Content-Type": contentType, "Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no" },
   });
 }
 
 /** Space until the answer is there. */
 function spaced(
-  working: Promise<Answer>,
+  working: Promise<Response>,
   gone: AbortController,
   onLate: SlowOptions["onLate"],
 ): ReadableStream<Uint8Array> {
   let beat: ReturnType<typeof setInterval>;
   return new ReadableStream<Uint8Array>({
     start(controller) {
-      const write = (text: string): void => controller.enqueue(new TextEncoder().encode(text));
-      write("\n");
-      beat = setInterval(() => write("\n"), BEAT_MS);
+      const space = (): void => controller.enqueue(new Uint8Array([0x0a]));
+      space();
+      beat = setInterval(space, BEAT_MS);
       const end = async (): Promise<void> => {
         try {
-          const { status, text } = await working;
-          if (status !== 200) throw new Error("It came to something else, and the status is out.");
-          if (!gone.signal.aborted) write(text);
+          const answer = await working;
+          if (answer.status !== 200) throw new Error("It came to something else, and the status is out.");
+          const body = new Uint8Array(await answer.arrayBuffer());
+          if (!gone.signal.aborted) controller.enqueue(body);
           controller.close();
         } catch (thrown) {
           // Nobody is there to be told, and the stream may be closed already.

@@ -1,0 +1,72 @@
+import type { A2ARequestHandler } from "@a2a-js/sdk/server";
+import type { Task } from "@a2a-js/sdk";
+import { agentCard, extendedCard } from "./card";
+import type { A2aDeps, Caller } from "./deps";
+import { A2aError } from "./errors";
+import { pushConfigs } from "./push-configs";
+import { send, waitFor } from "./send";
+import { listTasks } from "./task-list";
+import { taskStream } from "./task-stream";
+import { toTask } from "./view";
+
+/** The operations of A2A 1.0 (§3.1) for one caller: each an act of the task service, whatever transport it came by. */
+export function handlerFor(deps: A2aDeps, caller: Caller): A2ARequestHandler {
+  const { tasks } = deps;
+  const { principal, signal, origin } = caller;
+  const configs = pushConfigs(deps, caller);
+
+  /** The task as the caller may read it now. Its history is read only where some of it is wanted. */
+  const read = async (id: string, historyLength: number | undefined): Promise<Task> => {
+    const task = await tasks.look(principal, id, { conversation: historyLength !== 0 });
+    return toTask(task, { historyLength });
+  };
+
+  return {
+    getAgentCard: () => agentCard(deps, origin),
+    getAuthenticatedExtendedAgentCard: () => extendedCard(deps, origin, principal),
+
+    async sendMessage(request) {
+      const sent = await send(deps, caller, request);
+      if (sent.kind === "message") return sent.message;
+      const { historyLength, returnImmediately = false } = request.configuration ?? {};
+      if (!returnImmediately) await waitFor(deps, caller, sent.id);
+      return read(sent.id, historyLength);
+    },
+
+    async *sendMessageStream(request) {
+      const sent = await send(deps, caller, request);
+      if (sent.kind === "message") return yield { payload: { $case: "message", value: sent.message } };
+      const { historyLength } = request.configuration ?? {};
+      yield* taskStream(tasks, principal, sent.id, { signal, historyLength, restAt: "input" });
+    },
+
+    async getTask({ id, historyLength }) {
+      const task = await tasks.get(principal, id, { conversation: historyLength !== 0 });
+      return toTask(task, { historyLength });
+    },
+
+    listTasks: (request) => listTasks(deps, principal, request),
+
+    async cancelTask({ id }) {
+      const { task, changed } = await tasks.cancel(principal, id);
+      const { stage } = task;
+      if (!changed && stage.phase === "settled" && stage.outcome.kind !== "cancelled") {
+        throw new A2aError("not_cancelable", "The task has ended already, and not by being canceled.");
+      }
+      return read(id, undefined);
+    },
+
+    async *resubscribe({ id }) {
+      const { stage } = await tasks.look(principal, id, { body: false });
+      if (stage.phase === "settled") {
+        throw new A2aError("unsupported", "The task has ended: there is nothing left to subscribe to. Get it instead.");
+      }
+      yield* taskStream(tasks, principal, id, { signal, historyLength: undefined, restAt: "settled" });
+    },
+
+    createTaskPushNotificationConfig: (config) => configs.set(config),
+    getTaskPushNotificationConfig: ({ taskId, id }) => configs.get(taskId, id),
+    listTaskPushNotificationConfigs: async ({ taskId }) => ({ configs: await configs.list(taskId), nextPageToken: "" }),
+    deleteTaskPushNotificationConfig: ({ taskId, id }) => configs.remove(taskId, id),
+  };
+}

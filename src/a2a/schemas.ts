@@ -1,0 +1,198 @@
+import * as z from "zod/mini";
+import { isObject, type JsonObject } from "../task/json";
+import { A2aError } from "./errors";
+import { jsonNames } from "./proto-names";
+
+// The params of every method, in both generations. The SDK's own decoders take what is wrong for something else: a role
+// they do not know, "false" for true, text for a number (measured). So nothing reaches them that these have not read.
+// What they do not name is left out: a peer may send more than we know.
+
+type Schema = z.ZodMiniType;
+
+const string = z.string("must be a string");
+const name = string.check(z.minLength(1, "must not be empty"));
+const atMost = (max: number) => z.maxLength(max, `must be at most ${max} characters long`);
+const text = (max: number) => name.check(atMost(max));
+const flag = z.boolean("must be true or false");
+const whole = (min: number, max: number, message: string) =>
+  z.int(message).check(z.minimum(min, message), z.maximum(max, message));
+const count = whole(0, 2 ** 31 - 1, "must be an integer of at least 0");
+const strings = z.array(string, "must be a list of strings");
+const fitting = (pattern: RegExp, message: string) => string.check(z.regex(pattern, message));
+// A guard and not `z.record`: zod's objects lose a key named `__proto__`, and these are the caller's own data.
+const json = z.custom<JsonObject>(isObject, "must be an object");
+const object = (shape: Readonly<Record<string, Schema>>) => z.object(shape, "must be an object");
+const isBase64 = (value: string): boolean =>
+  /^[A-Za-z0-9+/_-]*={0,2}$/.test(value) && value.replace(/=+$/, "").length % 4 !== 1;
+const base64 = string.check(z.refine(isBase64, "must be base64"));
+const isInstant = (value: string): boolean =>
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(value) && !Number.isNaN(Date.parse(value));
+const instant = string.check(z.refine(isInstant, "must be an ISO 8601 time with `Z` or an offset"));
+const oneOf = (...names: readonly string[]) =>
+  z.refine<Record<string, unknown>>(
+    (value) => names.filter((key) => (value[key] ?? null) !== null).length === 1,
+    `must have exactly one of ${names.map((key) => `"${key}"`).join(", ")}`,
+  );
+const STATES = "SUBMITTED WORKING COMPLETED FAILED CANCELED INPUT_REQUIRED REJECTED AUTH_REQUIRED UNSPECIFIED"
+  .split(" ")
+  .map((state) => `TASK_STATE_${state}`);
+
+// What goes out in a header one day: no line ends in it.
+const headerText = fitting(/^[\x20-\x7e]*$/, "must be printable ASCII");
+const scheme = fitting(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, "must be the name of an HTTP authentication scheme");
+const credentials = headerText.check(atMost(4096));
+const webhook = (maybe: Maybe, authentication: Readonly<Record<string, Schema>>) => ({
+  id: maybe(text(128)),
+  url: text(2048),
+  token: maybe(headerText.check(atMost(1024))),
+  authentication: maybe(object({ ...authentication, credentials: maybe(credentials) })),
+});
+
+/** How a field may be left out. */
+type Maybe = (schema: Schema) => Schema;
+
+const message = (maybe: Maybe, role: string, part: Schema) =>
+  object({
+    messageId: text(256),
+    role: z.literal(role, `must be "${role}"`),
+    parts: z.array(part, "must be a list").check(z.minLength(1, "must have at least one part")),
+    taskId: maybe(text(256)),
+    contextId: maybe(text(256)),
+    extensions: maybe(strings),
+    referenceTaskIds: maybe(strings),
+    metadata: maybe(json),
+  });
+
+function modern() {
+  // ProtoJSON: null is as good as nothing.
+  const maybe: Maybe = z.nullish;
+  const part = object({
+    text: maybe(string),
+    raw: maybe(base64),
+    url: maybe(name),
+    data: maybe(z.unknown()),
+    filename: maybe(string),
+    mediaType: maybe(string),
+    metadata: maybe(json),
+  }).check(oneOf("text", "raw", "url", "data"));
+  const push = { ...webhook(maybe, { scheme }), taskId: maybe(string) };
+  const send = object({
+    message: message(maybe, "ROLE_USER", part),
+    configuration: maybe(
+      object({
+        acceptedOutputModes: maybe(strings),
+        historyLength: maybe(count),
+        returnImmediately: maybe(flag),
+        taskPushNotificationConfig: maybe(object(push)),
+      }),
+    ),
+    metadata: maybe(json),
+  });
+  const config = object({ taskId: name, id: name });
+  return {
+    SendMessage: send,
+    SendStreamingMessage: send,
+    GetTask: object({ id: name, historyLength: maybe(count) }),
+    ListTasks: object({
+      contextId: maybe(string.check(atMost(256))),
+      status: maybe(z.enum(STATES, "must be the name of a task state, e.g. TASK_STATE_WORKING")),
+      pageSize: maybe(whole(1, 100, "must be an integer from 1 to 100")),
+      pageToken: maybe(string),
+      historyLength: maybe(count),
+      statusTimestampAfter: maybe(instant),
+      includeArtifacts: maybe(flag),
+    }),
+    CancelTask: object({ id: name, metadata: maybe(json) }),
+    SubscribeToTask: object({ id: name }),
+    CreateTaskPushNotificationConfig: object({ ...push, taskId: name }),
+    GetTaskPushNotificationConfig: config,
+    ListTaskPushNotificationConfigs: object({ taskId: name, pageSize: maybe(count), pageToken: maybe(string) }),
+    DeleteTaskPushNotificationConfig: config,
+    GetExtendedAgentCard: object({}),
+  };
+}
+
+function legacy() {
+  const maybe: Maybe = z.optional;
+  const file = object({ bytes: maybe(base64), uri: maybe(name), mimeType: maybe(string), name: maybe(string) });
+  const part = object({
+    kind: z.enum(["text", "file", "data"], 'must be "text", "file" or "data"'),
+    text: maybe(string),
+    file: maybe(file.check(oneOf("bytes", "uri"))),
+    data: maybe(json),
+    metadata: maybe(json),
+  }).check(z.refine((value) => value[String(value["kind"])] !== undefined, "must have the member that its kind names"));
+  // Of several schemes the SDK takes the first, and says so in the log each time.
+  const schemes = z.pipe(
+    z.array(scheme, "must be a list").check(z.minLength(1, "must name a scheme")),
+    z.transform(([first]) => [first]),
+  );
+  const push = object(webhook(maybe, { schemes }));
+  const send = object({
+    message: message(maybe, "user", part),
+    configuration: maybe(
+      object({
+        acceptedOutputModes: maybe(strings),
+        historyLength: maybe(count),
+        // As 0.3's own servers had it, and as it is without a configuration.
+        blocking: z._default(flag, true),
+        pushNotificationConfig: maybe(push),
+      }),
+    ),
+    metadata: maybe(json),
+  });
+  const task = { id: name, metadata: maybe(json) };
+  return {
+    "message/send": send,
+    "message/stream": send,
+    "tasks/get": object({ ...task, historyLength: maybe(count) }),
+    "tasks/cancel": object(task),
+    "tasks/resubscribe": object(task),
+    "tasks/pushNotificationConfig/set": object({ taskId: name, pushNotificationConfig: push }),
+    "tasks/pushNotificationConfig/get": object({ id: name, pushNotificationConfigId: maybe(name) }),
+    "tasks/pushNotificationConfig/list": object({ id: name }),
+    "tasks/pushNotificationConfig/delete": object({ id: name, pushNotificationConfigId: name }),
+    "agent/getAuthenticatedExtendedCard": object({}),
+  };
+}
+
+type Params = ReturnType<typeof modern> & ReturnType<typeof legacy>;
+
+export type Method = keyof Params;
+
+/** Made when the first request wants them. */
+let schemas: Params | undefined;
+
+/** The params as the SDK's decoders may have them. `unsafeNumbers`: what was parsed is not what was sent. */
+export function readParams(method: Method, params: unknown, unsafeNumbers = false): JsonObject {
+  if (unsafeNumbers) {
+    throw new A2aError(
+      "invalid",
+      "The request holds a number that cannot be kept exactly; send integers beyond 2^53 - 1 as strings.",
+    );
+  }
+  schemas ??= { ...modern(), ...legacy() };
+  const read = schemas[method].safeParse(isObject(params) && !method.includes("/") ? jsonNames(params) : params);
+  if (read.success) return read.data as JsonObject;
+  const violations = read.error.issues
+    .slice(0, 20)
+    .map(({ path, message: description }) => ({ field: pathText(path), description }));
+  const first = violations[0];
+  throw new A2aError("invalid", `${first?.field || "params"} ${first?.description}.`, { violations });
+}
+
+const pathText = (path: readonly PropertyKey[]): string =>
+  path.reduce<string>(
+    (before, key) => (typeof key === "number" ? `${before}[${key}]` : `${before}${before && "."}${String(key)}`),
+    "",
+  );
+
+/** A query says in text what a body says in JSON (A2A 1.0 §11.5); text that says no such thing stays, to be refused. */
+export function paramsOf(query: URLSearchParams): JsonObject {
+  const valueOf = (key: string, value: string) => {
+    if (/^(historyLength|pageSize)$/.test(key) && /^-?\d{1,15}$/.test(value)) return Number(value);
+    return key === "includeArtifacts" && /^(true|false)$/.test(value) ? value === "true" : value;
+  };
+  const named = Object.entries(jsonNames(Object.fromEntries(query)));
+  return Object.fromEntries(named.map(([key, value]) => [key, valueOf(key, String(value))]));
+}

@@ -1,0 +1,118 @@
+import type { Message, SendMessageRequest } from "@a2a-js/sdk";
+import { holdTask } from "../service/bridge";
+import { callInline, type InlineRequest } from "../service/call-inline";
+import { TaskError } from "../task/errors";
+import type { JsonObject } from "../task/json";
+import type { ClientFacts } from "../task/task";
+import { missingCapabilities } from "../tool/asks";
+import type { RegisteredTool } from "../tool/registry";
+import type { A2aDeps, Caller } from "./deps";
+import { A2aError } from "./errors";
+import { asksRequests } from "./extensions";
+import { followUp } from "./follow-up";
+import { storedMessage } from "./messages";
+import { missingArguments } from "./missing-arguments";
+import { newTarget } from "./push-configs";
+import { askedOf, type Asked } from "./skills";
+import { toReply } from "./view";
+
+/** What a message came to: a task, new or gone on with; or at once a message, from a tool that makes no tasks. */
+export type Sent =
+  | { readonly kind: "message"; readonly message: Message }
+  | { readonly kind: "task"; readonly id: string };
+
+/** Durable when it resolves (A2A 1.0 §3.1.1). */
+export async function send(deps: A2aDeps, caller: Caller, request: SendMessageRequest): Promise<Sent> {
+  const { message } = request;
+  if (!message) throw new TaskError("invalid", "params.message is required.");
+  const config = request.configuration?.taskPushNotificationConfig;
+  const target = config && newTarget(deps, caller, config);
+  if (message.taskId !== "") {
+    await followUp(deps, caller, message, target);
+    return { kind: "task", id: message.taskId };
+  }
+  const asked = await askedOf(deps, message, request.metadata);
+  const { tool } = asked.tool;
+  if (tool.task === "forbidden" && !tool.prepare && !tool.asks?.length) {
+    return { kind: "message", message: await reply(deps, caller, asked, message.contextId) };
+  }
+  const { task } = await deps.tasks.start({
+    ...startOf(deps, caller, asked),
+    extras: storedMessage(message),
+    ...(message.contextId === "" ? {} : { contextId: message.contextId }),
+    ...(target ? { push: [{ ...target, cursor: 0, failures: 0, retryAt: null, dead: [] }] } : {}),
+    ...keyOf(caller),
+  });
+  return { kind: "task", id: task.id };
+}
+
+/** Waits until the task rests, or for so many ms at most. Rejects with the signal's reason when the client leaves. */
+export async function waitFor({ tasks, config }: A2aDeps, { principal, signal }: Caller, id: string): Promise<void> {
+  await holdTask(tasks, principal, id, { waitMs: config.a2a.blockMs, signal, restAt: "input" });
+}
+
+function startOf({ config, clock }: A2aDeps, caller: Caller, { tool, arguments: args, exact }: Asked) {
+  const client = clientFacts(caller);
+  refuseUnaskable(tool, client);
+  const start = { principal: caller.principal, tool, arguments: args, client, origin: caller.wire, unprepared: true };
+  const checked = tool.parseArguments(args);
+  if (checked.ok) return start;
+  // Data is the work of a program, which can mend it; whoever speaks is asked.
+  const missing = exact ? null : missingArguments(tool, args, clock() + config.limits.questionTtlMs);
+  if (missing) return { ...start, missing };
+  throw new TaskError("invalid", checked.message);
+}
+
+/** Refused before anything starts: this client could not answer what the tool asks. */
+function refuseUnaskable({ tool }: RegisteredTool, { capabilities }: ClientFacts): void {
+  const missing = missingCapabilities(tool.asks ?? [], capabilities);
+  if (missing === null) return;
+  const message = `The skill "${tool.name}" may ask for ${Object.keys(missing).join(", ")}: a client that can answer names the extension for input requests in A2A-Extensions.`;
+  throw new TaskError("capability_missing", message, { requiredCapabilities: missing });
+}
+
+/** Any client of A2A can answer in words or data; what else it is asked it must know of. */
+function clientFacts({ principal, wire, headers }: Caller): ClientFacts {
+  const capabilities: JsonObject = { elicitation: { form: {}, url: {} } };
+  return {
+    revision: wire,
+    capabilities: asksRequests(headers) ? { ...capabilities, sampling: {}, roots: {} } : capabilities,
+    principal: principal.kind === "identified" ? { issuer: principal.issuer, subject: principal.subject } : null,
+  };
+}
+
+/** Nobody but who is known can come back for what an earlier call made. */
+function keyOf({ headers, principal }: Caller): { readonly idempotencyKey?: string } {
+  const key = headers.get("idempotency-key")?.trim();
+  if (key === undefined) return {};
+  if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
+    throw new TaskError("invalid", "An idempotency key has 1 to 255 visible ASCII characters.");
+  }
+  return principal.kind === "anonymous" ? {} : { idempotencyKey: key };
+}
+
+async function reply(deps: A2aDeps, caller: Caller, asked: Asked, contextId: string): Promise<Message> {
+  const { config, clock, fetch, log } = deps;
+  const checked = asked.tool.parseArguments(asked.arguments);
+  if (!checked.ok) throw new TaskError("invalid", checked.message);
+  const { name } = asked.tool.tool;
+  const request: InlineRequest = {
+    tool: asked.tool,
+    arguments: asked.arguments,
+    client: clientFacts(caller),
+    answers: {},
+    limits: config.limits,
+    clock,
+    fetch,
+    signal: caller.signal,
+    onLog: (level, message, data) => log?.({ ...data, level, message, tool: name }),
+    onFault(fault) {
+      const error = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
+      log?.({ level: "error", message: "The tool failed.", tool: name, error });
+    },
+  };
+  const outcome = await callInline(request);
+  if (outcome.kind === "result") return toReply(outcome.result, contextId === "" ? crypto.randomUUID() : contextId);
+  if (outcome.kind === "error") throw new A2aError("unsupported", outcome.error.message);
+  throw new A2aError("unsupported", `The skill "${name}" asks something, which it may do only as a task.`);
+}

@@ -1,0 +1,56 @@
+import type { Context } from "hono";
+import { eventStream, SendQueue } from "../event-stream";
+import type { Result } from "./ask";
+import type { Explained } from "./errors";
+import type { Binding } from "./serve";
+
+/**
+ * Proxies cut streams that are quiet for a minute or two. Nobody works for who watches, so that one has left need not be
+ * noticed soon.
+ */
+const KEEP_ALIVE_MS = 15_000;
+
+export type StreamAnswerOptions = {
+  readonly binding: Binding;
+  readonly explain: (thrown: unknown) => Explained;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Do not wait for the first event: an error before it is an event too. Else such an error is thrown. */
+  readonly atOnce: boolean;
+};
+
+/** An event stream of the results, to the last or until the client leaves. An error on the way is its last event. */
+export async function streamAnswer(
+  c: Context,
+  begin: (signal: AbortSignal) => AsyncGenerator<Result, void>,
+  { binding, explain, headers, atOnce }: StreamAnswerOptions,
+): Promise<Response> {
+  const queue = new SendQueue();
+  const gone = new AbortController();
+  const leave = (): void => {
+    gone.abort(new DOMException("The client has left.", "AbortError"));
+    queue.drop();
+  };
+  const { signal } = c.req.raw;
+  if (signal.aborted) leave();
+  else signal.addEventListener("abort", leave, { once: true });
+
+  const events = begin(gone.signal);
+  const follow = async (first?: IteratorResult<Result, void>): Promise<void> => {
+    try {
+      for (let next = first ?? (await events.next()); !next.done; next = await events.next()) {
+        await queue.push({ data: binding.result(next.value) });
+        if (gone.signal.aborted) break;
+      }
+      queue.end();
+    } catch (thrown) {
+      if (!gone.signal.aborted) queue.end({ event: "error", data: binding.error(explain(thrown)) });
+    } finally {
+      await events.return();
+    }
+  };
+  if (atOnce) void follow();
+  else void follow(await events.next());
+  const response = eventStream(c, queue, { keepAliveMs: KEEP_ALIVE_MS, onGone: leave });
+  for (const [name, value] of Object.entries(headers ?? {})) response.headers.set(name, value);
+  return response;
+}
