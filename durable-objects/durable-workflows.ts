@@ -36,8 +36,10 @@ export function durableWorkflows(
       }
       const { status, error } = await instance.status();
       if (status === "unknown") throw new Error("The engine does not know how the Workflow stands.");
-      // One that is queued or paused will look for itself.
-      if (status === "running" || status === "waiting") await instance.sendEvent({ type: WAKE, payload: {} });
+      // One that is paused will look for itself. One that is queued may have lost its engine before it ever began, and is
+      // begun by whatever reaches it.
+      if (status === "queued" || status === "running" || status === "waiting")
+        await instance.sendEvent({ type: WAKE, payload: {} });
       if (error) log("error", "A Workflow failed.", { task: id, error: `${error.name}: ${error.message}` });
       return ENDED[status] ?? null;
     },

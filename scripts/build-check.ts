@@ -4,7 +4,8 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 
-const LIMIT_KIB = 130;
+/** docs/decisions/003-dependencies.md says what it is made of. */
+const LIMIT_KIB = 153;
 
 const ROOT = resolve(import.meta.dirname, "..");
 const WRANGLER = resolve(ROOT, "node_modules/wrangler/bin/wrangler.js");

@@ -51,19 +51,25 @@ function inWords(text: string, { request }: OpenQuestion): Json | null {
     case "roots/list":
       return null;
     case "elicitation/create": {
-      if (request.params["mode"] === "url") return { action: "accept" };
+      if (request.params["mode"] === "url") return { action: REFUSALS.includes(plain(text)) ? "decline" : "accept" };
       const schema = request.params["requestedSchema"];
       const properties = isObject(schema) && isObject(schema["properties"]) ? Object.entries(schema["properties"]) : [];
-      const [only, ...more] = properties;
-      if (!only) return { action: "accept", content: {} };
-      const value = more.length === 0 && isObject(only[1]) ? said(text.trim(), only[1]) : undefined;
-      return value === undefined ? null : { action: "accept", content: { [only[0]]: value } };
+      if (properties.length === 0) return { action: "accept", content: {} };
+      // Who answers in words leaves out what may be left out.
+      const needed = isObject(schema) && Array.isArray(schema["required"]) ? schema["required"] : [];
+      const [only, ...more] =
+        properties.length === 1 ? properties : properties.filter(([name]) => needed.includes(name));
+      const value = only && more.length === 0 && isObject(only[1]) ? said(text.trim(), only[1]) : undefined;
+      return only === undefined || value === undefined ? null : { action: "accept", content: { [only[0]]: value } };
     }
   }
 }
 
 const YES = ["true", "yes", "y", "ok"];
 const NO = ["false", "no", "n"];
+const REFUSALS = [...NO, "decline", "declined", "cancel", "stop"];
+
+const plain = (text: string): string => text.trim().toLowerCase().replace(/[.!]$/, "");
 
 /** A value of the field's type, as people write it; undefined when the text is none. */
 function said(text: string, { type, enum: values }: JsonObject): Json | undefined {
@@ -72,8 +78,8 @@ function said(text: string, { type, enum: values }: JsonObject): Json | undefine
     case "integer":
       return text !== "" && Number.isFinite(Number(text)) ? Number(text) : undefined;
     case "boolean":
-      if (YES.includes(text.toLowerCase())) return true;
-      return NO.includes(text.toLowerCase()) ? false : undefined;
+      if (YES.includes(plain(text))) return true;
+      return NO.includes(plain(text)) ? false : undefined;
     case "string":
       if (!Array.isArray(values)) return text;
       return values.find((value) => String(value).toLowerCase() === text.toLowerCase()) ?? text;

@@ -30,4 +30,6 @@ export type Caller = {
   readonly origin: string;
   /** Aborts when the client has left. */
   readonly signal: AbortSignal;
+  /** Nothing is refused any more, and what is left may take long. */
+  readonly onWait?: () => void;
 };

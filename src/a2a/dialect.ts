@@ -4,7 +4,7 @@ import { A2aError } from "./errors";
 import type { Method } from "./schemas";
 
 /** What each method was called in 0.3; null for one it did not have. */
-const OLD_NAMES = {
+export const OLD_NAMES = {
   SendMessage: "message/send",
   SendStreamingMessage: "message/stream",
   GetTask: "tasks/get",
@@ -69,8 +69,8 @@ function shapeOf(method: NewMethod, params: JsonObject): "new" | "old" | "either
   switch (method) {
     case "SendMessage":
     case "SendStreamingMessage": {
-      const message = params["message"];
-      return isObject(message) && String(message["role"]).startsWith("ROLE_") ? "new" : "old";
+      const { role } = isObject(params["message"]) ? params["message"] : {};
+      return typeof role === "string" && role.startsWith("ROLE_") ? "new" : "old";
     }
     case "CreateTaskPushNotificationConfig":
     case "GetTaskPushNotificationConfig":

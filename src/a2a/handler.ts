@@ -29,8 +29,8 @@ export function handlerFor(deps: A2aDeps, caller: Caller): A2ARequestHandler {
       const sent = await send(deps, caller, request);
       if (sent.kind === "message") return sent.message;
       const { historyLength, returnImmediately = false } = request.configuration ?? {};
-      if (!returnImmediately) await waitFor(deps, caller, sent.id);
-      return read(sent.id, historyLength);
+      const held = returnImmediately ? null : await waitFor(deps, caller, sent.id);
+      return held && historyLength === 0 ? toTask(held, { historyLength }) : read(sent.id, historyLength);
     },
 
     async *sendMessageStream(request) {
@@ -57,10 +57,6 @@ export function handlerFor(deps: A2aDeps, caller: Caller): A2ARequestHandler {
     },
 
     async *resubscribe({ id }) {
-      const { stage } = await tasks.look(principal, id, { body: false });
-      if (stage.phase === "settled") {
-        throw new A2aError("unsupported", "The task has ended: there is nothing left to subscribe to. Get it instead.");
-      }
       yield* taskStream(tasks, principal, id, { signal, historyLength: undefined, restAt: "settled" });
     },
 

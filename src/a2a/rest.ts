@@ -26,7 +26,7 @@ export function restBinding(headers: Headers): Binding {
 type Served = Readonly<Record<string, NewMethod | `${NewMethod}?`>>;
 
 /** Groups are members of the params. A colon of an id is sent as `%3A` where it could be read as that of a verb. */
-const ADDRESSES: readonly (readonly [path: RegExp, served: Served])[] = [
+export const ADDRESSES: readonly (readonly [path: RegExp, served: Served])[] = [
   [/^\/message:send$/, { POST: "SendMessage" }],
   [/^\/message:stream$/, { POST: "SendStreamingMessage" }],
   [/^\/tasks$/, { GET: "ListTasks" }],

@@ -17,7 +17,21 @@ const flag = z.boolean("must be true or false");
 const whole = (min: number, max: number, message: string) =>
   z.int(message).check(z.minimum(min, message), z.maximum(max, message));
 const count = whole(0, 2 ** 31 - 1, "must be an integer of at least 0");
-const strings = z.array(string, "must be a list of strings");
+/** Of a longer one not even the first is read: each that does not fit is a complaint. */
+const MAX_ENTRIES = 1000;
+const list = (entry: Schema, message: string) =>
+  z.pipe(
+    z
+      .unknown()
+      .check(
+        z.refine(
+          (value) => !Array.isArray(value) || value.length <= MAX_ENTRIES,
+          `must have at most ${MAX_ENTRIES} entries`,
+        ),
+      ),
+    z.array(entry, message),
+  );
+const strings = list(string, "must be a list of strings");
 const fitting = (pattern: RegExp, message: string) => string.check(z.regex(pattern, message));
 // A guard and not `z.record`: zod's objects lose a key named `__proto__`, and these are the caller's own data.
 const json = z.custom<JsonObject>(isObject, "must be an object");
@@ -55,7 +69,7 @@ const message = (maybe: Maybe, role: string, part: Schema) =>
   object({
     messageId: text(256),
     role: z.literal(role, `must be "${role}"`),
-    parts: z.array(part, "must be a list").check(z.minLength(1, "must have at least one part")),
+    parts: list(part, "must be a list").check(z.minLength(1, "must have at least one part")),
     taskId: maybe(text(256)),
     contextId: maybe(text(256)),
     extensions: maybe(strings),
@@ -124,7 +138,7 @@ function legacy() {
   }).check(z.refine((value) => value[String(value["kind"])] !== undefined, "must have the member that its kind names"));
   // Of several schemes the SDK takes the first, and says so in the log each time.
   const schemes = z.pipe(
-    z.array(scheme, "must be a list").check(z.minLength(1, "must name a scheme")),
+    list(scheme, "must be a list").check(z.minLength(1, "must name a scheme")),
     z.transform(([first]) => [first]),
   );
   const push = object(webhook(maybe, { schemes }));

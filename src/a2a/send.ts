@@ -1,6 +1,7 @@
 import type { Message, SendMessageRequest } from "@a2a-js/sdk";
 import { holdTask } from "../service/bridge";
 import { callInline, type InlineRequest } from "../service/call-inline";
+import type { TaskSnapshot } from "../service/task-store";
 import { TaskError } from "../task/errors";
 import type { JsonObject } from "../task/json";
 import type { ClientFacts } from "../task/task";
@@ -46,9 +47,15 @@ export async function send(deps: A2aDeps, caller: Caller, request: SendMessageRe
   return { kind: "task", id: task.id };
 }
 
-/** Waits until the task rests, or for so many ms at most. Rejects with the signal's reason when the client leaves. */
-export async function waitFor({ tasks, config }: A2aDeps, { principal, signal }: Caller, id: string): Promise<void> {
-  await holdTask(tasks, principal, id, { waitMs: config.a2a.blockMs, signal, restAt: "input" });
+/** The task when it rests, or after so many ms at most. Rejects with the signal's reason when the client leaves. */
+export async function waitFor(
+  { tasks, config }: A2aDeps,
+  { principal, signal, onWait }: Caller,
+  id: string,
+): Promise<TaskSnapshot> {
+  onWait?.();
+  const held = await holdTask(tasks, principal, id, { waitMs: config.a2a.blockMs, signal, restAt: "input" });
+  return held.task;
 }
 
 function startOf({ config, clock }: A2aDeps, caller: Caller, { tool, arguments: args, exact }: Asked) {
@@ -96,6 +103,7 @@ async function reply(deps: A2aDeps, caller: Caller, asked: Asked, contextId: str
   const checked = asked.tool.parseArguments(asked.arguments);
   if (!checked.ok) throw new TaskError("invalid", checked.message);
   const { name } = asked.tool.tool;
+  caller.onWait?.();
   const request: InlineRequest = {
     tool: asked.tool,
     arguments: asked.arguments,

@@ -29,39 +29,70 @@ const SENDS: readonly string[] = ["SendMessage", "message/send"];
 
 /** A call that is fit to be made, from there to its response. Throws what it came to before there was one. */
 export async function serve(c: Context, door: Door, call: Call, binding: Binding): Promise<Response> {
+  const { wire } = call;
+  const response = await answered(c, door, call, binding);
+  // Spoken to by who knows it (A2A 1.0 §3.2.6).
+  if (asksRequests(c.req.raw.headers)) {
+    response.headers.set(wire === "a2a/1.0" ? "A2A-Extensions" : "X-A2A-Extensions", INPUT_REQUESTS_URI);
+  }
+  return response;
+}
+
+async function answered(c: Context, door: Door, call: Call, binding: Binding): Promise<Response> {
   const { deps, handlerFor, principal } = door;
   const { raw } = c.req;
   const { wire, method } = call;
   const { headers } = raw;
   const { origin } = new URL(raw.url);
   const explain = (thrown: unknown): Explained => explainThrown(thrown, deps.log, principal);
-  const asked = (signal: AbortSignal) => ask(handlerFor(deps, { principal, headers, wire, origin, signal }), call);
-  // Spoken to by who knows it (A2A 1.0 §3.2.6).
-  const activated = asksRequests(headers)
-    ? { [wire === "a2a/1.0" ? "A2A-Extensions" : "X-A2A-Extensions"]: INPUT_REQUESTS_URI }
-    : undefined;
+  const asked = (signal: AbortSignal, onWait?: () => void) =>
+    ask(handlerFor(deps, { principal, headers, wire, origin, signal, ...(onWait ? { onWait } : {}) }), call);
 
   if (STREAMS.includes(method)) {
     const events = async function* (signal: AbortSignal) {
       yield* (await asked(signal)) as AsyncGenerator<Result, void>;
     };
     // 0.3 says that what it resubscribes to is a stream, whatever becomes of it.
-    const options = { binding, explain, headers: activated, atOnce: method === "tasks/resubscribe" };
-    return streamAnswer(c, events, options);
+    return streamAnswer(c, events, { binding, explain, atOnce: method === "tasks/resubscribe" });
   }
-  const answer = async (signal: AbortSignal): Promise<Response> => {
+  const answer = async (signal: AbortSignal, onWait?: () => void): Promise<Response> => {
     try {
-      const text = binding.result((await asked(signal)) as Result);
-      return textResponse(text, 200, binding.contentType, activated);
+      return textResponse(binding.result((await asked(signal, onWait)) as Result), 200, binding.contentType);
     } catch (thrown) {
       // Nothing is sent to a client that left, and its leaving is no fault of ours.
       return signal.aborted ? new Response(null, { status: 499 }) : errorResponse(explain(thrown), binding);
     }
   };
   if (!SENDS.includes(method)) return answer(raw.signal);
-  // It was said already, where it was explained.
-  const onLate = (): void => {};
-  return slowAnswer(answer, { signal: raw.signal, onLate, contentType: binding.contentType });
+  return patientAnswer(answer, raw.signal, binding);
+}
+
+/**
+ * Until it is known that the message is taken, an error may need a status of its own; what comes then is waited for
+ * with the headers out. Where errors travel on 200 nobody waits for that.
+ */
+async function patientAnswer(
+  answer: (signal: AbortSignal, onWait: () => void) => Promise<Response>,
+  signal: AbortSignal,
+  { contentType, errorStatus }: Binding,
+): Promise<Response> {
+  const gone = new AbortController();
+  const leave = (): void => gone.abort(signal.reason);
+  if (signal.aborted) leave();
+  else signal.addEventListener("abort", leave, { once: true });
+  let wait = (): void => {};
+  const waits = new Promise<null>((resolve) => {
+    wait = () => resolve(null);
+  });
+  const working = answer(gone.signal, wait);
+  const quick = errorStatus === undefined && (await Promise.race([working, waits]));
+  if (quick) return quick;
+  const work = (left: AbortSignal): Promise<Response> => {
+    left.addEventListener("abort", () => gone.abort(left.reason), { once: true });
+    return working;
+  };
+  // What comes late was said already, where it was explained.
+  return slowAnswer(work, { signal, onLate: () => {}, contentType });
 }
 
 export const errorResponse = (

@@ -13,7 +13,6 @@ const KEEP_ALIVE_MS = 15_000;
 export type StreamAnswerOptions = {
   readonly binding: Binding;
   readonly explain: (thrown: unknown) => Explained;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Do not wait for the first event: an error before it is an event too. Else such an error is thrown. */
   readonly atOnce: boolean;
 };
@@ -22,7 +21,7 @@ export type StreamAnswerOptions = {
 export async function streamAnswer(
   c: Context,
   begin: (signal: AbortSignal) => AsyncGenerator<Result, void>,
-  { binding, explain, headers, atOnce }: StreamAnswerOptions,
+  { binding, explain, atOnce }: StreamAnswerOptions,
 ): Promise<Response> {
   const queue = new SendQueue();
   const gone = new AbortController();
@@ -50,7 +49,5 @@ export async function streamAnswer(
   };
   if (atOnce) void follow();
   else void follow(await events.next());
-  const response = eventStream(c, queue, { keepAliveMs: KEEP_ALIVE_MS, onGone: leave });
-  for (const [name, value] of Object.entries(headers ?? {})) response.headers.set(name, value);
-  return response;
+  return eventStream(c, queue, { keepAliveMs: KEEP_ALIVE_MS, onGone: leave });
 }

@@ -1,6 +1,6 @@
 import type { ListTasksRequest, ListTasksResponse } from "@a2a-js/sdk";
 import { ownerOf, type Principal } from "../service/principal";
-import type { TaskListRow, TaskSearch } from "../service/task-store";
+import type { TaskListRow, TaskSearch, TaskSnapshot } from "../service/task-store";
 import { TaskError } from "../task/errors";
 import type { A2aDeps } from "./deps";
 import { standingFor } from "./states";
@@ -14,6 +14,11 @@ const PAGE_SIZE = 50;
 
 /** A Worker waits for so many objects at a time. */
 const READS_AT_ONCE = 6;
+/** Each of them may be tens of megabytes, and a Worker has 128 for all that it does. */
+const LONG_READS_AT_ONCE = 2;
+
+/** Characters. A page that holds as many ends there, and the next one goes on. */
+export const LONGEST_PAGE = 4_000_000;
 
 /** The caller's own tasks, newest status first (A2A 1.0 §3.1.4). What it shows of each is read from the task itself. */
 export async function listTasks(
@@ -31,31 +36,44 @@ export async function listTasks(
     ...(statusTimestampAfter === undefined ? {} : { since: Date.parse(statusTimestampAfter) }),
     ...(after === undefined ? {} : { after }),
   });
-  const last = page.rows.at(-1);
+  const { read, rest } = await readAll(deps, principal, page.rows, request);
+  const last = page.rows.at(-1 - rest);
   return {
-    tasks: await readAll(deps, principal, page.rows, request),
-    nextPageToken: page.more && last ? await sealToken(deps, principal, last) : "",
+    tasks: read,
+    nextPageToken: (page.more || rest > 0) && last ? await sealToken(deps, principal, last) : "",
     pageSize,
     totalSize: page.total,
   };
 }
 
-/** One that was collected since the index was asked is left out. */
+/** One that was collected since the index was asked is left out. `rest`: how many have no place on the page. */
 async function readAll(
   { tasks }: A2aDeps,
   principal: Principal,
   rows: readonly TaskListRow[],
   { historyLength = 0, includeArtifacts = false }: ListTasksRequest,
-): Promise<ListTasksResponse["tasks"]> {
+): Promise<{ readonly read: ListTasksResponse["tasks"]; readonly rest: number }> {
   const read: ListTasksResponse["tasks"] = [];
-  for (let at = 0; at < rows.length; at += READS_AT_ONCE) {
-    const options = { body: includeArtifacts, conversation: historyLength > 0 };
-    const some = rows.slice(at, at + READS_AT_ONCE).map(({ id }) => tasks.peek(principal, id, options));
+  const options = { body: includeArtifacts, conversation: historyLength > 0 };
+  const atOnce = includeArtifacts || historyLength > 0 ? LONG_READS_AT_ONCE : READS_AT_ONCE;
+  let at = 0;
+  for (let length = 0; at < rows.length && length < LONGEST_PAGE; at += atOnce) {
+    const some = rows.slice(at, at + atOnce).map(({ id }) => tasks.peek(principal, id, options));
     for (const task of await Promise.all(some)) {
-      if (task) read.push(toTask(task, { historyLength, artifacts: includeArtifacts }));
+      if (!task) continue;
+      length += lengthOf(task);
+      read.push(toTask(task, { historyLength, artifacts: includeArtifacts }));
     }
   }
-  return read;
+  return { read, rest: Math.max(0, rows.length - at) };
+}
+
+/** Of what may be long in it. */
+function lengthOf({ stage, conversation }: TaskSnapshot): number {
+  const { extras = null, arguments: args = "", turns = [] } = conversation ?? {};
+  const result = stage.phase === "settled" && stage.outcome.kind === "result" ? stage.outcome.result : "";
+  const texts = [result, extras ?? "", args, ...turns.map(({ message }) => message)];
+  return texts.reduce((length, text) => length + text.length, 0);
 }
 
 const sealToken = ({ sealer, clock }: A2aDeps, principal: Principal, { statusAt, id }: TaskListRow): Promise<string> =>

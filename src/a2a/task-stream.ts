@@ -6,6 +6,7 @@ import type { TaskSnapshot } from "../service/task-store";
 import { notFound } from "../task/errors";
 import { standingOf } from "../task/standing";
 import type { LogEntry } from "../task/task";
+import { A2aError } from "./errors";
 import { updatesOf } from "./updates";
 import { toTask } from "./view";
 
@@ -22,7 +23,7 @@ type Heard = { readonly snapshot: TaskSnapshot } | { readonly entry: LogEntry };
 
 /**
  * The task as it stands, then everything that happens to it, in order (A2A 1.0 §3.1.2, §3.1.6). Whoever watches it hears
- * the same. Throws `not_found`.
+ * the same. Throws `not_found`; `unsupported` where nothing can happen any more to what is followed to its end.
  */
 export async function* taskStream(
   tasks: TaskService,
@@ -47,33 +48,46 @@ export async function* taskStream(
     .finally(() => heard.close());
   try {
     await tasks.occupy(principal, over.signal);
-    let begun: TaskSnapshot | undefined;
+    /** As far as it has been told. */
+    let known: TaskSnapshot | undefined;
     for await (const news of heard) {
       if ("snapshot" in news) {
         // A feed that broke begins again with where the task stands; the events since are still to come.
-        if (begun) continue;
-        begun = news.snapshot;
-        const task = await first(tasks, principal, news.snapshot, historyLength);
+        if (known) continue;
+        known = news.snapshot;
+        if (restAt === "settled" && known.stage.phase === "settled") throw nothingLeft();
+        const task = await first(tasks, principal, known, historyLength);
         yield { payload: { $case: "task", value: toTask(task, { historyLength }) } };
         if (rests(task, restAt)) return;
         continue;
       }
       const { entry } = news;
+      if (known) known = moved(known, entry);
+      const told = known;
       // Read only for what an entry does not say itself.
       let read: Promise<TaskSnapshot | null> | undefined;
       const task = () =>
         (read ??=
-          entry.event === "expired" && begun
-            ? Promise.resolve(expired(begun, entry))
+          entry.event === "expired" && told
+            ? Promise.resolve(expired(told, entry))
             : entry.phase === "settled"
               ? ended
-              : tasks.peek(principal, id));
+              : entry.phase === "working" && told
+                ? Promise.resolve(told)
+                : tasks.peek(principal, id));
       for (const update of await updatesOf(entry, task)) yield update;
       if (entry.phase === "settled") return;
-      if (entry.phase === "input_required" && rests(await task(), restAt)) return;
+      if (entry.phase !== "input_required") continue;
+      const now = await task();
+      // Of what has moved on since more is to come.
+      if (!now || (now.version <= entry.seq && rests(now, restAt))) return;
     }
     // Whoever left is told nothing.
-    if (failure !== undefined && !signal.aborted) throw failure;
+    if (signal.aborted) return;
+    if (failure !== undefined) throw failure;
+    // It ended while its feed was broken off: the last entry has not been heard.
+    const task = await ended;
+    if (task) yield* await updatesOf(lastOf(task), async () => task);
   } finally {
     over.abort();
     await ended;
@@ -94,6 +108,26 @@ async function first(
   if (!task) throw notFound();
   return settled || !task.conversation ? task : { ...snapshot, conversation: task.conversation };
 }
+
+const nothingLeft = (): A2aError =>
+  new A2aError("unsupported", "The task has ended: there is nothing left to subscribe to. Get it instead.");
+
+/** The task after an entry, in what is told of one that is at work: of that an entry says the rest itself. */
+const moved = (task: TaskSnapshot, { at, event, phase }: LogEntry): TaskSnapshot => ({
+  ...task,
+  startedAt: task.startedAt ?? (event === "started" || event === "claimed" ? at : null),
+  ...(task.stage.phase === phase || phase === "settled"
+    ? {}
+    : { statusAt: at, stage: phase === "working" ? { phase, activity: { kind: "running" } } : { phase } }),
+});
+
+const lastOf = ({ version: seq, updatedAt: at, stage: { phase }, statusMessage }: TaskSnapshot): LogEntry => ({
+  seq,
+  at,
+  event: "settled",
+  phase,
+  statusMessage,
+});
 
 /** It reads as missing by now; a stream that saw it is told how it ended. */
 const expired = (task: TaskSnapshot, { at, statusMessage }: LogEntry): TaskSnapshot => ({

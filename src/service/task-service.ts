@@ -161,10 +161,15 @@ export class TaskService {
           else onRelieved?.();
           continue;
         }
-        const phase = message.kind === "snapshot" ? message.task.stage.phase : message.entry.phase;
-        after = Math.max(after ?? 0, message.kind === "snapshot" ? message.task.version : message.entry.seq);
-        if (message.kind === "event") onEvent?.(message.entry);
+        const isEvent = message.kind === "event";
+        const [phase, seq] = isEvent
+          ? [message.entry.phase, message.entry.seq]
+          : [message.task.stage.phase, message.task.version];
+        if (isEvent) onEvent?.(message.entry);
         else onSnapshot?.(message.task);
+        // Back at a feed that broke: what was missed of it follows, event by event.
+        if (!isEvent && after !== undefined && seq > after) continue;
+        after = Math.max(after ?? 0, seq);
         if (!atRest(phase)) continue;
         // A stream that only follows tells the phase and not the result.
         const task = found(await this.#read(principal, id, { body: deliver !== 1 }));

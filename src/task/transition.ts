@@ -155,8 +155,9 @@ export function transition(task: Task, event: TaskEvent): Transition {
     }
     case "said": {
       if (isKnown(task.turns, event.turn)) return unchanged(task);
-      const { statusMessage } = event;
       const turns = withTurn(task.turns, event.turn);
+      // Somebody else may have answered in the meantime: then there is nothing to explain.
+      const { statusMessage } = task.stage.phase === "input_required" ? event : { statusMessage: null };
       return accept(task, event.type, at, { turns, ...(statusMessage === null ? {} : { statusMessage }) });
     }
     case "attempt_failed":

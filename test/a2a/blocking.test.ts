@@ -1,19 +1,25 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { INPUT_REQUESTS_URI } from "../../src/a2a/extensions";
 import { TaskError } from "../../src/task/errors";
 import { message, oldMessage, openDoor, taskOf, type Wire } from "./a2a-door";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-/** A send that comes to what the test says, when it says so. */
-function slowSend() {
+/** A send that comes to what the test says, when it says so. `taken`: by then it is only waited for. */
+function slowSend({ taken = true } = {}) {
   let resolve = (_: Wire): void => {};
   let reject = (_: unknown): void => {};
   const outcome = new Promise((settle, fail) => {
     resolve = settle;
     reject = fail;
   });
-  const door = openDoor({ sendMessage: () => outcome });
+  const door = openDoor({
+    sendMessage(_, { onWait }) {
+      if (taken) onWait?.();
+      return outcome;
+    },
+  });
   const rpc = () => door.rpc({ jsonrpc: "2.0", id: 7, method: "SendMessage", params: { message: message() } });
   const old = () =>
     door.rpc(
@@ -57,6 +63,18 @@ describe("a send that takes long", () => {
     },
   );
 
+  it("says at once which extension it speaks", async () => {
+    const { door, resolve } = slowSend();
+    const params = { message: message() };
+    const answer = door.rpc(
+      { jsonrpc: "2.0", id: 7, method: "SendMessage", params },
+      { "A2A-Extensions": INPUT_REQUESTS_URI },
+    );
+    await soon();
+    expect((await answer).headers.get("A2A-Extensions")).toBe(INPUT_REQUESTS_URI);
+    resolve(taskOf("t1"));
+  });
+
   it("ends in its error, which travels on 200", async () => {
     const { reject, ways } = slowSend();
     const answer = ways.rpc();
@@ -64,6 +82,15 @@ describe("a send that takes long", () => {
     const text = (await answer).text();
     reject(new TaskError("overloaded", "Later."));
     expect(JSON.parse(await text)).toMatchObject({ id: 7, error: { code: -32603, message: "Later." } });
+  });
+
+  it("has the status of its error while the message is not taken yet, however long that takes", async () => {
+    const { reject, ways } = slowSend({ taken: false });
+    const answer = ways.rest();
+    await soon();
+    reject(new TaskError("limit_reached", "Too many."));
+    const response = await answer;
+    expect([response.status, await response.json()]).toMatchObject([429, { error: { code: 429 } }]);
   });
 
   it("is broken off by an error where the status is out, which the log tells once", async () => {

@@ -72,6 +72,11 @@ const modern = (method: string) => ({ wire: "a2a/1.0", method });
 const old = (method: string) => ({ wire: "a2a/0.3", method });
 
 describe("a request", () => {
+  it("is read by a role that is text, and by no other", () => {
+    const role = { toString: 1, valueOf: 1 };
+    expect(dialectOf("SendMessage", { message: { role } }, null, true).wire).toBe("a2a/0.3");
+  });
+
   it("of who says 1.0 is of 1.0, whatever it holds", () => {
     for (const method of NEW) {
       for (const params of [{}, { message: oldMessage() }, { pushNotificationConfig: {} }]) {

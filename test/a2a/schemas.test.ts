@@ -226,6 +226,17 @@ describe("what does not fit is said in a sentence that names the field:", () => 
     );
   });
 
+  it("a list of too many, of which none is looked at", () => {
+    const many = Array<null>(400_000).fill(null);
+    for (const field of ["parts", "extensions", "referenceTaskIds"]) {
+      expect(() => readParams("SendMessage", send({ [field]: many }))).toThrow(
+        `message.${field} must have at most 1000 entries.`,
+      );
+    }
+    const parts = Array<object>(1000).fill({ text: "x" });
+    expect(readParams("SendMessage", send({ parts }))).toMatchObject({ message: { parts } });
+  });
+
   it("a number that was sent as another", () => {
     expect(() => readParams("GetTask", { id: "t" }, true)).toThrow(/cannot be kept exactly/);
   });

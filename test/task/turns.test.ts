@@ -84,6 +84,14 @@ describe("what a client says on the way", () => {
     expect(transition(task, saying(turn("m1"), "x".repeat(2_000))).task.statusMessage).toHaveLength(1_000);
   });
 
+  it("explains nothing to a task that goes on already, since somebody else has answered", () => {
+    const working = after({ type: "started", at: 1_100 });
+    expect(transition(working, saying(turn("m1"), "Say yes or no.")).task).toMatchObject({
+      statusMessage: null,
+      turns: [{ id: "m1" }],
+    });
+  });
+
   it("leaves a run alone", () => {
     const running = after({ type: "started", at: 1_100 });
     const { task, effects } = transition(running, saying(turn("m1")));

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { Wire } from "../../support/mcp";
-import type { Agent, Operation } from "./agent";
+import type { Agent } from "./agent";
+import type { Operation } from "./operations";
 import { begun, said, three, upon } from "./talk";
 
 /** What holds of the two bindings together (A2A 1.0 §5.1). The kit names these and tests none. */

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import type { Wire } from "../../support/mcp";
-import { ERRORS, OPERATIONS, type Agent, type Send } from "./agent";
+import type { Agent, Send } from "./agent";
 import { eventsOf } from "./event-stream";
+import { ERRORS, OPERATIONS } from "./operations";
 import { begun, said } from "./talk";
 
 /** The JSON-RPC binding as it is on the wire (A2A 1.0 §9). */

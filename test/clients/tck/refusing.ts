@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { Wire } from "../../support/mcp";
-import type { Agent, Operation } from "./agent";
+import type { Agent } from "./agent";
+import type { Operation } from "./operations";
 import { begun, said } from "./talk";
 
 const NONE = crypto.randomUUID();
@@ -42,7 +43,7 @@ export function refusing(agent: Agent): void {
     expect(late.refusal?.message).toMatch(/without taskId/);
   });
 
-  it.each(WRONG)("CORE-ERR-002 takes not %s in %s for %s", async (_, operation, field, params) => {
+  it.each(WRONG)("CORE-ERR-002 refuses %s in %s, for its %s", async (_, operation, field, params) => {
     const answer = await agent.ask(operation, params);
     expect(answer).toMatchObject(agent.refused("INVALID_PARAMS"));
     expect(answer.refusal?.details).toContainEqual({

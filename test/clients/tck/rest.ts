@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import type { Wire } from "../../support/mcp";
-import { ERRORS, type Agent, type Send } from "./agent";
+import type { Agent, Send } from "./agent";
 import { eventsOf } from "./event-stream";
+import { ERRORS } from "./operations";
 import { begun, said, three } from "./talk";
 
 /** The HTTP+JSON binding as it is on the wire (A2A 1.0 §11). */
