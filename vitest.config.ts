@@ -10,6 +10,8 @@ const PATIENCE_MS = 30_000;
 
 export default defineConfig({
   test: {
+    // Also where there are but two processors: much of a test is waiting.
+    maxWorkers: 2,
     projects: [
       // Pure code and whole requests through the app, in plain Node: most tests.
       {
