@@ -23,7 +23,10 @@ export type Answers<Q extends Readonly<Record<string, Ask>>> = { readonly [K in 
 
 export type LogLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
 
-/** What `prepare` gets: it runs in the request, before any task exists, and may be repeated from the top. */
+/**
+ * What `prepare` gets. It runs in the request, before any task exists, or (over A2A, which cannot ask before one does) at
+ * the beginning of the task; it may be repeated from the top.
+ */
 export type CallContext = {
   readonly client: ClientFacts;
   /** Aborts on cancel, timeout, expiry, and (a plain call) when the client leaves. */
