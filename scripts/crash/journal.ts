@@ -29,10 +29,21 @@ export type Acknowledged = {
   open: readonly string[];
   /** Question → every answer that was sent for it, and whether one of them was acknowledged. */
   readonly answers: Map<string, { readonly sent: string[]; acknowledged: boolean }>;
+  /** Id → each message that was sent to it. */
+  readonly said: Map<string, Said>;
   /** When a cancellation was acknowledged. */
   cancelled: number | null;
   /** It has expired, and was not found any more. */
   gone: boolean;
+};
+
+/** A message to a task. */
+export type Said = {
+  readonly text: string;
+  /** The answer that it brings, to whichever question is open when it comes. */
+  readonly answer?: string;
+  /** When it was acknowledged, by `Journal.now`; null: nobody knows whether it came. */
+  readonly heardAt: number | null;
 };
 
 export type Acknowledgement = {
@@ -55,6 +66,8 @@ export type Sight = {
   readonly open?: readonly string[];
   readonly outcome?: Outcome;
   readonly steps?: Readonly<Record<string, string>>;
+  /** The messages of its whole history. */
+  readonly said?: readonly { readonly messageId: string; readonly text: string }[];
 };
 
 const DAY_MS = 86_400_000;
@@ -107,10 +120,11 @@ export class Journal {
   saw(id: string, sight: Sight): void {
     const task = this.tasks.get(id);
     if (!task) return;
-    const { view, text, status, sent, expiresAt, open, outcome, steps = {} } = sight;
+    const { view, text, status, sent, expiresAt, open, outcome, steps = {}, said } = sight;
     if (expiresAt !== undefined) task.expiresAt = expiresAt;
     if (open !== undefined) task.open = open;
     for (const [key, value] of Object.entries(steps)) this.#step(task, key, value);
+    if (said) this.#heldTo(task, view, said, sent);
     if (status !== "settled") {
       if (task.settledSeen !== null && sent > task.settledSeen)
         this.found("settled is final", `The task ${id} was settled, and then ${view} showed it ${status}.`);
@@ -165,6 +179,18 @@ export class Journal {
     this.count("answers acknowledged");
   }
 
+  saying(id: string, messageId: string, said: Omit<Said, "heardAt">): void {
+    this.tasks.get(id)?.said.set(messageId, { ...said, heardAt: null });
+  }
+
+  heard(id: string, messageId: string): void {
+    const task = this.tasks.get(id);
+    const said = task?.said.get(messageId);
+    if (!task || !said) return;
+    task.said.set(messageId, { ...said, heardAt: this.now() });
+    this.count("messages acknowledged");
+  }
+
   cancelled(id: string): void {
     const task = this.tasks.get(id);
     if (!task) return;
@@ -192,6 +218,7 @@ export class Journal {
       steps: new Map(),
       open: [],
       answers: new Map(),
+      said: new Map(),
       cancelled: null,
       gone: false,
     };
@@ -208,6 +235,22 @@ export class Journal {
     task.steps.set(key, before ?? value);
     if (before !== undefined && before !== value)
       this.found("steps are kept", `The step ${key} of the task ${task.id} recorded ${before}, and then ${value}.`);
+  }
+
+  /** What was acknowledged before anybody looked is there, once and as it was said. */
+  #heldTo({ id, said }: Acknowledged, view: string, seen: NonNullable<Sight["said"]>, sent: number): void {
+    for (const [messageId, { text, heardAt }] of said) {
+      const times = seen.filter((one) => one.messageId === messageId);
+      const isDue = heardAt !== null && heardAt < sent;
+      if (times.length > 1 || (isDue && times.length === 0))
+        this.found("messages are kept", `The message ${messageId} to ${id} is in ${view} ${times.length} times.`);
+      const other = times.find((one) => one.text !== text);
+      if (other)
+        this.found(
+          "messages are kept",
+          `The message ${messageId} to ${id} was ${text}, and ${view} has ${other.text}.`,
+        );
+    }
   }
 
   #ended(task: Acknowledged, view: string, outcome: Outcome): void {

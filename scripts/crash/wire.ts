@@ -20,7 +20,7 @@ export type Reply =
       readonly text: string;
       readonly message: Message | null;
     }
-  /** The server died over it, and nobody knows how far it came. */
+  /** The server died over it, or the client left, and nobody knows how far it came. */
   | { readonly kind: "lost" };
 
 export type Answered = Extract<Reply, { kind: "answer" }>;
@@ -33,10 +33,14 @@ export type Exchange = {
   readonly body?: object;
   /** What comes on the stream ahead of the answer. */
   readonly onMessage?: (message: Message, text: string) => void;
+  /** Each answer on the stream, where there are many; the last one answers the request. */
+  readonly onResult?: (message: Message) => void;
   /** The id of each event that has one: where to go on. */
   readonly onEvent?: (id: string) => void;
   /** It may take as long as it takes. */
   readonly waits?: boolean;
+  /** The client leaves then, and what it asked for is as good as lost. */
+  readonly signal?: AbortSignal;
 };
 
 /** All requests have it, so that equal answers are equal byte for byte. */
@@ -52,20 +56,21 @@ export class Unanswered extends Error {
 
 export async function exchange(server: Server, sent: Exchange): Promise<Reply> {
   const life = await server.up();
-  const { path = "/mcp", method = "POST", headers, body, waits = false } = sent;
+  const { path = "/mcp", method = "POST", headers, body, waits = false, signal } = sent;
+  const signals = [...(waits ? [] : [AbortSignal.timeout(PATIENCE_MS)]), ...(signal ? [signal] : [])];
   try {
     const response = await fetch(server.url + path, {
       method,
       headers: { "Content-Type": "application/json", Accept: "application/json, text/event-stream", ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(waits ? {} : { signal: AbortSignal.timeout(PATIENCE_MS) }),
+      signal: AbortSignal.any(signals),
     });
     server.answered(life);
     const text = isStream(response) ? await lastOf(response, sent) : await response.text();
     const message = text === "" ? null : (JSON.parse(text) as Message);
     return { kind: "answer", status: response.status, headers: response.headers, text, message };
   } catch (error) {
-    if (server.life !== life) return { kind: "lost" };
+    if (server.life !== life || signal?.aborted) return { kind: "lost" };
     // The sockets may break a moment before we are told that the server is dead.
     await new Promise((resolve) => setTimeout(resolve, 500));
     if (server.life !== life) return { kind: "lost" };
@@ -78,7 +83,7 @@ const isStream = (response: Response): boolean =>
   response.headers.get("content-type")?.startsWith("text/event-stream") === true;
 
 /** Reads the stream to its end; the last message is the answer if it answers, and there is none otherwise. */
-async function lastOf(response: Response, { onMessage, onEvent }: Exchange): Promise<string> {
+async function lastOf(response: Response, { onMessage, onResult, onEvent }: Exchange): Promise<string> {
   const decoder = new TextDecoder();
   let buffered = "";
   let answer = "";
@@ -94,8 +99,10 @@ async function lastOf(response: Response, { onMessage, onEvent }: Exchange): Pro
       const data = field("data").join("\n");
       if (data === "") continue;
       const message = JSON.parse(data) as Message;
-      if (message.method === undefined) answer = data;
-      else onMessage?.(message, data);
+      if (message.method === undefined) {
+        answer = data;
+        onResult?.(message);
+      } else onMessage?.(message, data);
     }
   }
   return answer;

@@ -6,6 +6,7 @@ import { ends } from "./ends.ts";
 import type { Audit } from "./evidence.ts";
 import { history } from "./history.ts";
 import { kept } from "./kept.ts";
+import { messages } from "./messages.ts";
 import { once } from "./once.ts";
 import { recordRows, recordsAtRest, recordsKept } from "./records.ts";
 import { documentsKept, toolsKept } from "./registers.ts";
@@ -24,6 +25,7 @@ export const atAnyInstant: readonly Audit[] = [
   history,
   steps,
   answers,
+  messages,
   once,
   abandoned,
   rows,

@@ -1,4 +1,5 @@
 import type { Server } from "../server.ts";
+import { A2a } from "./a2a.ts";
 import { Cron } from "./cron.ts";
 import { DeclaredTools } from "./declared-tools.ts";
 import type { Door } from "./door.ts";
@@ -14,6 +15,7 @@ export const doorsOf = (server: Server): readonly Door[] => [
   new Mcp2026(server),
   new Mcp2025(server),
   new McpLegacy(server),
+  new A2a(server),
   new StoreRecords(server),
   new OwnDocuments(server),
   new DeclaredTools(server),

@@ -7,7 +7,8 @@ const LIMIT_REACHED = 42900;
 
 /** What the server says in place of what was asked of it: hardly any of it may be. */
 export function refusal(journal: Journal, what: string, { status, text }: Answered): void {
-  if (status === BUSY) return journal.count("refused as busy");
+  // A2A has the errors of a request on 200.
+  if (status === BUSY || text.includes('"reason":"OVERLOADED"')) return journal.count("refused as busy");
   journal.found("a fit answer", `${what} was answered ${status}: ${text.slice(0, 300)}`);
 }
 
