@@ -1,5 +1,5 @@
-// Thousands of requests that are nearly good ones, of every revision, to the Worker with its objects. Run one again with
-// FUZZ_SEED=<seed>, longer with FUZZ_RUNS=<number>.
+// Thousands of requests that are nearly good ones, of every protocol and revision, to the Worker with its objects. Run one
+// again with FUZZ_SEED=<seed>, longer with FUZZ_RUNS=<number>.
 import { createExecutionContext, listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, expect, inject, it, vi } from "vitest";
@@ -7,6 +7,7 @@ import { revisionsOf } from "../src/mcp/era";
 import { isObject } from "../src/task/json";
 import fixtureWorker from "./fixtures/worker";
 import { mutated, randomFrom, type Draft, type Sent } from "./support/fuzz";
+import { a2aDrafts, a2aFault } from "./support/fuzz-a2a";
 import { recordDrafts, refusalFault, storeDraft, workDrafts, type Kept } from "./support/fuzz-store";
 import { envelope, headersFor, REVISION, withEverything, type Wire } from "./support/mcp";
 
@@ -25,7 +26,13 @@ const entries = await Promise.all(
   })),
 );
 // Calls are not held: a changed number might have one wait for long. Nor does any caller use up its minute.
-const common = { ...env, INLINE_WAIT_MS: "1", CREATES_PER_MINUTE: "1000000", MAX_LIVE_TASKS_PER_OWNER: "10000" };
+const common = {
+  ...env,
+  INLINE_WAIT_MS: "1",
+  A2A_BLOCK_MS: "1",
+  CREATES_PER_MINUTE: "1000000",
+  MAX_LIVE_TASKS_PER_OWNER: "10000",
+};
 const withOwners = { ...common, AUTH_TOKENS: JSON.stringify(entries) };
 
 /** Wherever it turns up but with its owner, something was given away. */
@@ -151,6 +158,17 @@ async function draftsOf(
   return drafts;
 }
 
+/** A task of the caller's own that asks, made by a message with this text. */
+async function begunOverA2a(token: string | undefined, bindings: object, key = "k"): Promise<string> {
+  const headers = new Headers({ "Content-Type": "application/json", "A2A-Version": "1.0" });
+  if (token) headers.set("Authorization", `Bearer ${token}`);
+  const parts = [{ data: { skill: "ask", arguments: { keys: [key] } } }];
+  const message = { role: "ROLE_USER", messageId: key, contextId: `c of ${token}`, parts };
+  const body = request("SendMessage", { message, configuration: { returnImmediately: true } });
+  const made = { ...draft(headers, body), path: "/a2a" };
+  return (await answerTo(made, bindings)).result.task.id;
+}
+
 /** A record of the caller's own, made for the drafts. */
 async function keep(
   token: string | undefined,
@@ -180,8 +198,8 @@ async function jobsOf(count: number): Promise<readonly Wire[]> {
 
 type Answer = { readonly status: number; readonly type: string; readonly text: string };
 
-/** A stream that goes on by itself is left after a moment. */
-async function read(response: Response): Promise<Answer> {
+/** A stream that goes on by itself is left after a moment; one of A2A, not before it has said of which task it is. */
+async function read(response: Response, path: string): Promise<Answer> {
   const type = response.headers.get("content-type") ?? "";
   if (!type.startsWith("text/event-stream") || !response.body)
     return { status: response.status, type, text: await response.text() };
@@ -190,7 +208,8 @@ async function read(response: Response): Promise<Answer> {
   const left = new Promise<null>((resolve) => setTimeout(() => resolve(null), 30));
   let text = "";
   for (;;) {
-    const chunk = await Promise.race([reader.read(), left]);
+    const mayLeave = !isOfA2a(path) || text.includes("data:");
+    const chunk = await Promise.race([reader.read(), ...(mayLeave ? [left] : [])]);
     if (chunk === null) await reader.cancel();
     if (chunk === null || chunk.done) return { status: response.status, type, text };
     text += decoder.decode(chunk.value, { stream: true });
@@ -199,6 +218,7 @@ async function read(response: Response): Promise<Answer> {
 
 const PLAIN = [
   "Nothing is served here.\n",
+  "This takes GET.\n",
   "Holdfast: durable tasks for slow tools. MCP clients talk to /mcp, A2A clients to /a2a, servers and workers to /store/v1.\n",
 ];
 const INSIDES =
@@ -223,6 +243,8 @@ function messagesOf({ type, text }: Answer): Wire[] {
 
 /** By where the URL leads: its parser takes the steps that a path has. */
 const isOfStore = (path: string): boolean => new URL(`http://localhost${path}`).pathname.startsWith("/store/v1/");
+const isOfRpc = (path: string): boolean => /^\/a2a\/?$/.test(new URL(`http://localhost${path}`).pathname);
+const isOfA2a = (path: string): boolean => /^\/a2a(\/|$)/.test(new URL(`http://localhost${path}`).pathname);
 
 /** What is wrong with the answer, if anything. */
 function faultOf(answer: Answer, { path, method }: Sent): string | null {
@@ -240,14 +262,17 @@ function faultOf(answer: Answer, { path, method }: Sent): string | null {
     if (error && INSIDES.test(JSON.stringify(error))) return "The answer shows insides.";
   if (status >= 400 && INSIDES.test(text)) return "The refusal shows insides.";
   if (messages.some(({ error }) => error?.code === -32603)) return "The server could not answer.";
+  if (isOfA2a(path)) return a2aFault(status, messages, isOfRpc(path));
   const isRefusal = isOfStore(path) && status >= 400 && method !== "HEAD" && method !== "OPTIONS";
   return isRefusal ? refusalFault(status, messages[0]) : null;
 }
 
 /** What a granted request said: the ids in it, and the texts. A task that no answer told of was made by a refused one. */
-function note(answer: Answer, granted: Set<string>): void {
+function note(answer: Answer, { path }: Sent, granted: Set<string>): void {
   if (answer.status !== 200) return;
-  for (const { result } of messagesOf(answer)) {
+  for (const message of messagesOf(answer)) {
+    // Over REST the result is all there is.
+    const { result = isOfA2a(path) && !message.error ? message : undefined } = message;
     if (!result || result.isError) continue;
     const text = JSON.stringify(result);
     for (const [id] of text.matchAll(/[\w-]{43}(?![\w-])/g)) granted.add(id);
@@ -314,7 +339,8 @@ it(
     const slow = { name: "slow", arguments: { ms: 0, text: SECRET } };
     const secrets = [slow, { name: "ask", arguments: { keys: [SECRET] } }];
     for (const call of secrets) known.push((await ask("owner-a", withOwners, "tools/call", call)).result.taskId);
-    const victims = known.slice(-secrets.length);
+    known.push(await begunOverA2a("owner-a", withOwners, SECRET));
+    const victims = known.slice(-secrets.length - 1);
     const seen = async (): Promise<string> =>
       JSON.stringify(await Promise.all(victims.map((taskId) => ask("owner-a", withOwners, "tasks/get", { taskId }))));
     await vi.waitUntil(async () => !(await seen()).includes('"working"'), { timeout: 20_000 });
@@ -361,7 +387,10 @@ it(
       ];
       const ofWork = workDrafts(token, jobs.slice(0, 1));
       const mcp = await draftsOf(token, withOwners, known, victims);
-      return { drafts: [mcp, [...recordDrafts(token, own, kept), ...ofWork]], bindings: withOwners, known };
+      const asking = await begunOverA2a(token, withOwners);
+      known.push(asking);
+      const a2a = a2aDrafts(token, [asking, ...victims]);
+      return { drafts: [mcp, a2a, [...recordDrafts(token, own, kept), ...ofWork]], bindings: withOwners, known };
     };
     const workerPlace = async (token: string | undefined, bindings: object, mcp: readonly (readonly Draft[])[]) => {
       const own: Kept[] = [];
@@ -379,7 +408,10 @@ it(
       await clientPlace("owner-b"),
       await clientPlace("owner-c"),
       // Anonymous callers on this machine may be workers.
-      await workerPlace(undefined, common, [await draftsOf(undefined, common, [], victims)]),
+      await workerPlace(undefined, common, [
+        await draftsOf(undefined, common, [], victims),
+        a2aDrafts(undefined, [await begunOverA2a(undefined, common), ...victims]),
+      ]),
       await workerPlace("worker", withOwners, []),
       await workerPlace("admin", withOwners, []),
     ];
@@ -397,13 +429,13 @@ it(
         `FUZZ_SEED=${seed}: ${sent.method} ${sent.path} ${JSON.stringify(sent.headers)} ${JSON.stringify(new TextDecoder().decode(sent.body ?? new Uint8Array())).slice(0, 4_000)}`;
       let answer: Answer;
       try {
-        answer = await read(await exchange(sent, place.bindings));
+        answer = await read(await exchange(sent, place.bindings), sent.path);
       } catch (thrown) {
         throw new Error(`${String(thrown)}\n${told()}`, { cause: thrown });
       }
       const fault = faultOf(answer, sent);
       if (fault !== null) throw new Error(`${fault}\n${told()}\n${JSON.stringify(answer).slice(0, 2_000)}`);
-      note(answer, granted);
+      note(answer, sent, granted);
       noteRecord(answer, sent, n, granted);
       if (answer.status === 201) created += 1;
       statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);

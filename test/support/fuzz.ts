@@ -107,6 +107,17 @@ const PATHS = [
   "/STORE/v1/tools",
   "/store/v1/namespaces/default/records/",
   "/store/v1/namespaces//records/x",
+  "/a2a",
+  "/a2a/",
+  "/A2A",
+  "/a2a//",
+  "/a2a/v1/message:send",
+  "/a2a/message:send/",
+  "/a2a/tasks/%3Acancel",
+  "/a2a/__proto__",
+  "/.well-known/agent-card.json",
+  "/.well-known/agent-card.json?A2A-Version=0.3",
+  "/.well-known/oauth-protected-resource/a2a",
 ];
 /** Segments of a path as they are sent, and whole ones that are more than a segment. */
 const SEGMENTS = [
@@ -139,8 +150,12 @@ const SEGMENTS = [
   "x".repeat(513),
   "x".repeat(9_000),
   "records/records",
+  "tasks",
+  "x:cancel",
+  ":subscribe",
+  "pushNotificationConfigs",
 ];
-/** The names that the store API reads in a query, and what may stand there. Waits stay short. */
+/** The names that the store API or A2A reads in a query, and what may stand there. Waits stay short. */
 const QUERY: Readonly<Record<string, readonly string[]>> = {
   owner: ["", "a", "%00", "%ff", "%ed%a0%80", "null", "[]", "x".repeat(1_025), "%F0%9F%98%80"],
   unowned: ["true", "false", "", "1"],
@@ -150,6 +165,13 @@ const QUERY: Readonly<Record<string, readonly string[]>> = {
   cursor: ["", "W10", "WzEsImEiXQ", "WzFlMzA4LCJhIl0", "e30", "%00", "WzEsIlx1ZDgwMCJd", "A".repeat(5_000)],
   after: ["0", "1", "-1", "1e9", "99999999999999999999", "9007199254740991", "9999999999999999", "a", ""],
   waitMs: ["0", "1", "20", "-1", "1e1", "30001", "99999999999999999999", ""],
+  contextId: ["", "c", "%00", "x".repeat(257), "null"],
+  pageSize: ["1", "0", "101", "1e2", "01", "-1", "9007199254740993", ""],
+  pageToken: ["", "W10", "AAAA", "%ff", "A".repeat(5_000)],
+  historyLength: ["0", "1", "-1", "1.5", "99999999999", ""],
+  includeArtifacts: ["true", "false", "1", "TRUE", ""],
+  statusTimestampAfter: ["2026-01-01T00:00:00Z", "2026-01-01", "0", "%2B275760-09-13T00:00:00.001Z", ""],
+  "A2A-Version": ["1.0", "0.3", "1.0.1", "2.0", "", "x".repeat(1_000)],
   space: ["null"],
   __proto__: ["1"],
 };
@@ -187,6 +209,10 @@ const VALUES = [
   '""',
   '"99999999999999999999"',
   "text/event-stream",
+  "1.0",
+  "0.3",
+  "1.0.1",
+  "https://holdfast.dev/a2a/input-requests/v1, urn:x",
 ];
 const NAMES = [
   "mcp-protocol-version",
@@ -205,6 +231,8 @@ const NAMES = [
   "if-match",
   "if-none-match",
   "if-unmodified-since",
+  "a2a-version",
+  "a2a-extensions",
 ];
 
 const encoder = new TextEncoder();
@@ -219,13 +247,13 @@ export function mutated(draft: Draft, random: Random, known: readonly string[]):
   const onBytes: ((bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer>)[] = [];
   for (let n = 0; n < count; n += 1) {
     const what = random.next();
-    if (what < 0.15 && path.startsWith("/store/")) path = changedPath(path, random, known);
+    if (what < 0.15 && varies(path)) path = changedPath(path, random, known);
     else if (what < 0.5 && body !== null) body = changed(structuredClone(body), random, known);
     else if (what < 0.62 && body !== null) onText.push((text) => respelled(text, random));
     else if (what < 0.67 && body !== null) onBytes.push((bytes) => recoded(bytes, random));
     else if (what < 0.95) changeHeader(headers, random, known);
     else if (what < 0.975) method = random.of(METHODS);
-    else if (path.startsWith("/store/") && random.chance(0.7)) path = changedPath(path, random, known);
+    else if (varies(path) && random.chance(0.7)) path = changedPath(path, random, known);
     else path = random.of(PATHS);
   }
   const withBody = body !== null && method !== "GET" && method !== "HEAD";
@@ -234,6 +262,8 @@ export function mutated(draft: Draft, random: Random, known: readonly string[]):
   const bytes = onBytes.reduce((before, change) => change(before), written);
   return { method, path, headers, body: withBody ? bytes : null };
 }
+
+const varies = (path: string): boolean => /^\/(store|a2a)\//.test(path);
 
 /** One change of a path with parts that vary, or of its query. */
 function changedPath(path: string, random: Random, known: readonly string[]): string {
@@ -250,8 +280,9 @@ function changedPath(path: string, random: Random, known: readonly string[]): st
     return `${way}?${asked.join("&")}`;
   }
   const segments = way.split("/");
-  // Behind `/store/v1`.
-  const at = 3 + random.below(Math.max(1, segments.length - 3));
+  // Behind `/store/v1`, or `/a2a`.
+  const first = path.startsWith("/store/") ? 3 : 2;
+  const at = first + random.below(Math.max(1, segments.length - first));
   const what = random.below(8);
   if (what === 0) segments.splice(at, 1);
   else if (what === 1) segments.splice(at, 0, random.of(SEGMENTS));
