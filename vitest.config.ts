@@ -51,12 +51,11 @@ export default defineConfig({
         ],
         test: { name: "objects", testTimeout: PATIENCE_MS, include: [ofStorage] },
       },
-      // Clients we did not write, against a local server. One file at a time: each starts a server of its own.
+      // Clients we did not write, against a local server: each file starts one of its own, and mostly waits for it.
       {
         test: {
           name: "clients",
           include: [withForeignClients],
-          fileParallelism: false,
           testTimeout: 60_000,
           hookTimeout: 120_000,
         },
