@@ -109,3 +109,18 @@ export function eventStream(c: Context, queue: SendQueue, { keepAliveMs, onGone 
   response.headers.delete("Connection");
   return response;
 }
+
+/** Ends the queue with its client, whose request's signal this is. `leave` is for who notices it otherwise. */
+export function dropWhenGone(
+  queue: SendQueue,
+  signal: AbortSignal,
+): { readonly gone: AbortController; readonly leave: () => void } {
+  const gone = new AbortController();
+  const leave = (): void => {
+    gone.abort(new DOMException("The client has left.", "AbortError"));
+    queue.drop();
+  };
+  if (signal.aborted) leave();
+  else signal.addEventListener("abort", leave, { once: true });
+  return { gone, leave };
+}

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { eventStream, SendQueue, type StreamEvent } from "./event-stream";
+import { dropWhenGone, eventStream, SendQueue, type StreamEvent } from "./event-stream";
 import {
   errorText,
   INVALID_REQUEST,
@@ -127,14 +127,8 @@ async function converse(
     throw new JsonRpcError(406, INVALID_REQUEST, "The answer is an event stream; Accept must allow text/event-stream.");
   }
   const queue = new SendQueue();
-  const gone = new AbortController();
-  const leave = (): void => {
-    gone.abort(new DOMException("The client has left.", "AbortError"));
-    queue.drop();
-  };
   const { signal } = c.req.raw;
-  if (signal.aborted) leave();
-  else signal.addEventListener("abort", leave, { once: true });
+  const { gone, leave } = dropWhenGone(queue, signal);
 
   const streams = accepts.eventStream && conversation.stream !== "never";
   const { exchange, named } = exchangeOver(queue, streams, gone.signal);

@@ -1,5 +1,5 @@
-import { wasAudited } from "../service/audit";
-import { ownerOf, type Principal } from "../service/principal";
+import type { Principal } from "../service/principal";
+import { FAULT, logThrown, retryAfter } from "../service/thrown";
 import { TaskError, type TaskErrorCode, type TaskErrorData } from "../task/errors";
 import type { JsonText } from "../task/json";
 
@@ -97,20 +97,14 @@ export function explainThrown(
 ): Explained {
   const explained = explain(thrown);
   const [, status, , reason] = explained.wire;
-  if (status < 500) {
-    const caller = principal === undefined ? {} : { principal: ownerOf(principal) };
-    if (!wasAudited(thrown)) log?.({ audit: "refuse", ...caller, code: reason.toLowerCase(), status });
-  } else {
-    const error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
-    log?.({ level: "error", message: "A request failed.", error });
-  }
+  logThrown(thrown, { status, code: reason.toLowerCase() }, log, principal);
   return explained;
 }
 
 function explain(thrown: unknown): Explained {
   if (thrown instanceof A2aError) return explained(thrown.fault, thrown.message, {}, thrown.extras);
   if (thrown instanceof TaskError) return explained(thrown.code, thrown.message, thrown.data, {});
-  return explained("internal", "The server could not answer; its log says why.", {}, {});
+  return explained("internal", FAULT, {}, {});
 }
 
 function explained(
@@ -129,7 +123,7 @@ function explained(
     ...(facts.length > 0 ? { metadata: Object.fromEntries(facts.map(([name, fact]) => [name, String(fact)])) } : {}),
   };
   const bad = { "@type": "type.googleapis.com/google.rpc.BadRequest", fieldViolations: violations };
-  const retry = retryAfterMs === undefined ? {} : { "Retry-After": `${Math.max(1, Math.ceil(retryAfterMs / 1000))}` };
+  const retry = retryAfterMs === undefined ? {} : retryAfter(retryAfterMs);
   return { wire, message, details: violations ? [info, bad] : [info], headers: { ...retry, ...headers } };
 }
 

@@ -1,7 +1,9 @@
 import type { Message, SendMessageRequest } from "@a2a-js/sdk";
 import { holdTask } from "../service/bridge";
 import { callInline, type InlineRequest } from "../service/call-inline";
+import { checkedKey } from "../service/idempotency-key";
 import type { TaskSnapshot } from "../service/task-store";
+import { toolFailed } from "../service/thrown";
 import { TaskError } from "../task/errors";
 import type { JsonObject } from "../task/json";
 import type { ClientFacts } from "../task/task";
@@ -90,12 +92,8 @@ function clientFacts({ principal, wire, headers }: Caller): ClientFacts {
 
 /** Nobody but who is known can come back for what an earlier call made. */
 function keyOf({ headers, principal }: Caller): { readonly idempotencyKey?: string } {
-  const key = headers.get("idempotency-key")?.trim();
-  if (key === undefined) return {};
-  if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
-    throw new TaskError("invalid", "An idempotency key has 1 to 255 visible ASCII characters.");
-  }
-  return principal.kind === "anonymous" ? {} : { idempotencyKey: key };
+  const key = checkedKey(headers.get("idempotency-key")?.trim());
+  return key === undefined || principal.kind === "anonymous" ? {} : { idempotencyKey: key };
 }
 
 async function reply(deps: A2aDeps, caller: Caller, asked: Asked, contextId: string): Promise<Message> {
@@ -114,10 +112,7 @@ async function reply(deps: A2aDeps, caller: Caller, asked: Asked, contextId: str
     fetch,
     signal: caller.signal,
     onLog: (level, message, data) => log?.({ ...data, level, message, tool: name }),
-    onFault(fault) {
-      const error = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
-      log?.({ level: "error", message: "The tool failed.", tool: name, error });
-    },
+    onFault: toolFailed(log, name),
   };
   const outcome = await callInline(request);
   if (outcome.kind === "result") return toReply(outcome.result, contextId === "" ? crypto.randomUUID() : contextId);

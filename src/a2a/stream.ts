@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { eventStream, SendQueue } from "../event-stream";
+import { dropWhenGone, eventStream, SendQueue } from "../event-stream";
 import type { Result } from "./ask";
 import type { Explained } from "./errors";
 import type { Binding } from "./serve";
@@ -24,14 +24,7 @@ export async function streamAnswer(
   { binding, explain, atOnce }: StreamAnswerOptions,
 ): Promise<Response> {
   const queue = new SendQueue();
-  const gone = new AbortController();
-  const leave = (): void => {
-    gone.abort(new DOMException("The client has left.", "AbortError"));
-    queue.drop();
-  };
-  const { signal } = c.req.raw;
-  if (signal.aborted) leave();
-  else signal.addEventListener("abort", leave, { once: true });
+  const { gone, leave } = dropWhenGone(queue, c.req.raw.signal);
 
   const events = begin(gone.signal);
   const follow = async (first?: IteratorResult<Result, void>): Promise<void> => {

@@ -1,3 +1,4 @@
+import { checkedKey } from "../service/idempotency-key";
 import { TaskError } from "../task/errors";
 import { IDEMPOTENCY_KEY } from "./schemas";
 
@@ -8,11 +9,7 @@ export function idempotencyKeyOf(
 ): string | undefined {
   const header = headers.get("idempotency-key")?.trim();
   const member = meta?.[IDEMPOTENCY_KEY];
-  for (const key of [header, member]) {
-    if (key !== undefined && !/^[\x21-\x7e]{1,255}$/.test(key)) {
-      throw new TaskError("invalid", "An idempotency key has 1 to 255 visible ASCII characters.");
-    }
-  }
+  for (const key of [header, member]) checkedKey(key);
   if (header !== undefined && member !== undefined && header !== member) {
     throw new TaskError("invalid", `The Idempotency-Key header and params._meta["${IDEMPOTENCY_KEY}"] differ.`);
   }

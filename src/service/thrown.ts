@@ -17,12 +17,19 @@ export function logThrown(
   principal?: Principal,
 ): void {
   if (status >= 500) {
-    const error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
-    log?.({ level: "error", message: "A request failed.", error });
+    log?.({ level: "error", message: "A request failed.", error: textOf(thrown) });
   } else if (!wasAudited(thrown)) {
     log?.({ audit: "refuse", ...(principal && { principal: ownerOf(principal) }), code, status });
   }
 }
+
+/** The same of what went wrong inside a tool that runs within a request. */
+export const toolFailed =
+  (log: ((line: object) => void) | undefined, tool: string) =>
+  (fault: unknown): void =>
+    log?.({ level: "error", message: "The tool failed.", tool, error: textOf(fault) });
+
+const textOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
 
 /** The header that says how long to wait (RFC 9110 §10.2.3). */
 export const retryAfter = (ms: number): { readonly "Retry-After": string } => ({

@@ -1,5 +1,6 @@
 import type { Answer, Exchange } from "../../json-rpc";
 import { callInline, prepareCall, type InlineOutcome, type InlineRequest } from "../../service/call-inline";
+import { toolFailed } from "../../service/thrown";
 import { TaskError } from "../../task/errors";
 import type { JsonText } from "../../task/json";
 import { missingCapabilities } from "../../tool/asks";
@@ -125,9 +126,6 @@ function inlineRequest(
       log?.({ ...data, level, message, tool: name });
       report.onLog(level, message, data);
     },
-    onFault(fault) {
-      const error = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
-      log?.({ level: "error", message: "The tool failed.", tool: name, error });
-    },
+    onFault: toolFailed(log, name),
   };
 }

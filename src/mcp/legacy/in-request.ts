@@ -1,3 +1,4 @@
+import { toolFailed } from "../../service/thrown";
 import type { Exchange } from "../../json-rpc";
 import { callInline, prepareCall, type InlineRequest } from "../../service/call-inline";
 import type { JsonObject, JsonText } from "../../task/json";
@@ -68,10 +69,7 @@ function inlineRequest(
       log?.({ ...data, level, message, tool: name });
       tellClient(level, message, data);
     },
-    onFault(fault) {
-      const error = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
-      log?.({ level: "error", message: "The tool failed.", tool: name, error });
-    },
+    onFault: toolFailed(log, name),
   };
 }
 
