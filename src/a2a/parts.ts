@@ -1,5 +1,5 @@
 import type { Part } from "@a2a-js/sdk";
-import { isObject, type JsonObject } from "../task/json";
+import type { JsonObject } from "../task/json";
 import type { ContentBlock, ToolResult } from "../tool/define-tool";
 import { TASK_FACTS_URI } from "./extensions";
 
@@ -26,13 +26,6 @@ export function toParts({ content, structuredContent }: ToolResult): Part[] {
   const repeated = JSON.stringify(structuredContent);
   const rest = content.filter((block) => block.type !== "text" || block["text"] !== repeated);
   return [...rest.map(toPart), dataPart(structuredContent)];
-}
-
-/** The reverse, for what a peer sent: the last data part is the structured content; others are text. */
-export function toContent(parts: readonly Part[]): Pick<ToolResult, "content" | "structuredContent"> {
-  const data = parts.findLast(({ content }) => content?.$case === "data");
-  const content = parts.filter((one) => one !== data && one.content).map(toBlock);
-  return data ? { content, structuredContent: data.content?.value as unknown } : { content };
 }
 
 const part = (content: Part["content"], mediaType = "", filename = "", metadata?: JsonObject): Part => ({
@@ -82,32 +75,8 @@ function toPart(block: ContentBlock): Part {
   }
 }
 
-function toBlock({ content, metadata, filename, mediaType }: Part): ContentBlock {
-  const { [TASK_FACTS_URI]: facts, ...others } = (metadata ?? {}) as JsonObject;
-  const meta = Object.keys(others).length > 0 ? { _meta: others } : {};
-  const type = mediaType === "" ? {} : { mimeType: mediaType };
-  const resource = (body: object): ContentBlock => {
-    const known = isObject(facts) && typeof facts["uri"] === "string" ? facts["uri"] : undefined;
-    const uri = known ?? `attachment:${encodeURIComponent(filename.toWellFormed())}`;
-    return { type: "resource", resource: { uri, ...type, ...body }, ...meta };
-  };
-  switch (content?.$case) {
-    case "text":
-      return filename === "" ? { type: "text", text: content.value, ...meta } : resource({ text: content.value });
-    case "raw": {
-      const data = content.value.toString("base64") as string;
-      const kind = /^(?:image|audio)(?=\/)/.exec(mediaType)?.[0];
-      return kind && filename === "" ? { type: kind, data, mimeType: mediaType, ...meta } : resource({ blob: data });
-    }
-    case "url":
-      return { type: "resource_link", uri: content.value, name: filename || fileName(content.value), ...type, ...meta };
-    default:
-      return { type: "text", text: JSON.stringify(content?.value ?? null), ...meta };
-  }
-}
-
 /** The last segment of its path, where it has one. */
-const fileName = (uri: string): string =>
+export const fileName = (uri: string): string =>
   uri
     .split(/[?#]/, 1)[0]
     ?.split("/")

@@ -2,10 +2,11 @@ import { Message, Role, type Part } from "@a2a-js/sdk";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { TASK_FACTS_URI } from "../../src/a2a/extensions";
-import { toContent, toParts } from "../../src/a2a/parts";
+import { toParts } from "../../src/a2a/parts";
 import type { ContentBlock, ToolResult } from "../../src/tool/define-tool";
 import { toolResult } from "../../src/tool/content-block";
 import { toCallToolResult } from "../../src/tool/result";
+import { toContent } from "./content";
 
 /** As the SDK writes the parts on the wire. */
 const wire = (parts: Part[]): unknown =>
