@@ -24,7 +24,12 @@ export default defineConfig({
       },
       // What needs the runtime: objects, alarms, evictions, the cron. Storage is fresh for each file, not for each test.
       {
-        plugins: [cloudflareTest({ wrangler: { configPath: "./wrangler.toml", environment: "conformance" } })],
+        plugins: [
+          cloudflareTest({
+            main: "./test/fixtures/worker.ts",
+            wrangler: { configPath: "./wrangler.toml", environment: "conformance" },
+          }),
+        ],
         test: {
           name: "workers",
           testTimeout: PATIENCE_MS,

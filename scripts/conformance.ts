@@ -29,7 +29,7 @@ type Outcome = {
 const ROOT = resolve(import.meta.dirname, "..");
 const SUITE = resolve(ROOT, "node_modules/@modelcontextprotocol/conformance/dist/index.js");
 
-const server = await startDevServer({ env: "conformance" });
+const server = await startDevServer({ env: "conformance", minified: true });
 const results = await mkdtemp(join(tmpdir(), "holdfast-conformance-"));
 const outcomes: Outcome[] = [];
 try {

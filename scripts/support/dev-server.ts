@@ -11,6 +11,8 @@ export type DevServerOptions = {
   readonly env?: string;
   /** Settings in place of those of wrangler.toml. */
   readonly vars?: Readonly<Record<string, string>>;
+  /** The code as it ships, minified: it takes some seconds longer. */
+  readonly minified?: boolean;
   /** The checkout to serve; this one, if left out. */
   readonly root?: string;
   /** Where state and logs lie; left out, in a directory that `stop` removes. */
@@ -72,7 +74,11 @@ const WRANGLER = resolve(ROOT, "node_modules/wrangler/bin/wrangler.js");
 /** Each live object holds file descriptors, and the usual limits run out after a few hundred. */
 const MORE_FILES = 'ulimit -n 20000 2>/dev/null || ulimit -n "$(ulimit -Hn)" 2>/dev/null; exec "$@"';
 
-function launch(home: string, port: number, { env, vars = {}, root = ROOT }: DevServerOptions): Running {
+function launch(
+  home: string,
+  port: number,
+  { env, vars = {}, minified = false, root = ROOT }: DevServerOptions,
+): Running {
   const args = ["dev", "--ip", "127.0.0.1", "--port", String(port), "--inspector-port", "0"];
   args.push("--persist-to", join(home, "state"), "--show-interactive-dev-session=false");
   // An empty environment name means the top level, whatever CLOUDFLARE_ENV says; an empty file, that the secrets of
@@ -87,6 +93,7 @@ function launch(home: string, port: number, { env, vars = {}, root = ROOT }: Dev
     env: {
       ...process.env,
       NO_COLOR: "1",
+      MINIFY: String(minified),
       WRANGLER_SEND_METRICS: "false",
       WRANGLER_HIDE_BANNER: "true",
       WRANGLER_LOG_PATH: join(home, "logs"),

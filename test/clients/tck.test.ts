@@ -24,6 +24,8 @@ beforeAll(
   async () =>
     void (server = await startDevServer({
       env: "tck",
+      // So that this judges the code that ships, with what the bundler and the minifier made of the SDK.
+      minified: true,
       vars: { CREATES_PER_MINUTE: "100000", POLL_BURST: "100000" },
     })),
 );
