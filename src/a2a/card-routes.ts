@@ -1,13 +1,13 @@
-import type { A2ARequestHandler } from "@a2a-js/sdk/server";
 import type { AgentCard } from "@a2a-js/sdk";
 import type { Context } from "hono";
 import { encodeBase64url } from "../base64url";
 import { isObject, type JsonObject } from "../task/json";
-import { ask } from "./ask";
+import { ask, type Handler } from "./ask";
 import { agentCard } from "./card";
 import type { A2aDeps } from "./deps";
 import { explainThrown } from "./errors";
 import { restBinding } from "./rest";
+import type { Method } from "./schemas";
 import { errorResponse } from "./serve";
 
 /** How long a client may keep the card. Tools declared over the API come and go. */
@@ -65,11 +65,8 @@ export function cardRoutes(deps: A2aDeps) {
 
 async function written(card: AgentCard, version: string, { config }: A2aDeps): Promise<JsonObject> {
   // The SDK writes cards only as what these methods answer.
-  const handler = { getAuthenticatedExtendedAgentCard: async () => card } as unknown as A2ARequestHandler;
-  const as = async (method: "GetExtendedAgentCard" | "agent/getAuthenticatedExtendedCard"): Promise<JsonObject> => {
-    const wire = method === "GetExtendedAgentCard" ? "a2a/1.0" : "a2a/0.3";
-    return (await ask(handler, { wire, method, params: {} })) as JsonObject;
-  };
+  const handler = { getAuthenticatedExtendedAgentCard: async () => card } as unknown as Handler;
+  const as = async (method: Method): Promise<JsonObject> => (await ask(handler, { method, params: {} })) as JsonObject;
   const modern = await as("GetExtendedAgentCard");
   if (!config.a2a.legacy || /^1\.0(\.|$)/.test(version)) return modern;
   const old = await as("agent/getAuthenticatedExtendedCard");

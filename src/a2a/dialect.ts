@@ -21,8 +21,10 @@ export const OLD_NAMES = {
 export type NewMethod = keyof typeof OLD_NAMES;
 type OldMethod = NonNullable<(typeof OLD_NAMES)[NewMethod]>;
 
-/** The generation a request is of, and what it calls the method there. */
-export type Dialect = { readonly wire: Wire; readonly method: Method };
+export const OLD: Wire = "a2a/0.3";
+
+/** The generation a method's name is of: those of 0.3 have slashes. */
+export const wireOf = (method: Method): Wire => (method.includes("/") ? OLD : "a2a/1.0");
 
 /** `null`: the caller said nothing, which stands for 0.3 (A2A 1.0 §3.6.2). */
 export type Version = "1.0" | "0.3" | null;
@@ -38,51 +40,33 @@ export function versionOf(request: Request): Version {
 }
 
 /**
- * What a JSON-RPC request means. Who says 1.0 gets that. Else the method's name tells: those of 0.3 have slashes. A
- * name of 1.0 from a caller who does not say so is read by its params: there are servers that took the new names for the old
- * shapes. `legacy`: whether 0.3 is spoken at all.
+ * The method that a JSON-RPC request means, by its name in the generation the request is of. Who says 1.0 gets that. Else
+ * the name tells. A name of 1.0 from a caller who does not say so is read by its params: there are servers that took the
+ * new names for the old shapes. `legacy`: whether 0.3 is spoken at all.
  */
-export function dialectOf(method: string, params: JsonObject, version: Version, legacy: boolean): Dialect {
-  const isNew = Object.hasOwn(OLD_NAMES, method);
-  const isOld = (Object.values(OLD_NAMES) as readonly unknown[]).includes(method);
+export function methodOf(name: string, params: JsonObject, version: Version, legacy: boolean): Method {
   if (version === "0.3" && !legacy) throw notLegacy();
-  if (isNew) {
-    const [name, old] = [method as NewMethod, OLD_NAMES[method as NewMethod]];
-    const shape = version === "1.0" || old === null ? "new" : shapeOf(name, params);
-    if (old === null || shape === "new" || (shape === "either" && !legacy)) return { wire: "a2a/1.0", method: name };
-    if (!legacy) throw notLegacy();
-    return { wire: "a2a/0.3", method: old };
+  const isNew = Object.hasOwn(OLD_NAMES, name);
+  const isOld = (Object.values(OLD_NAMES) as readonly unknown[]).includes(name);
+  if (!isNew && (!isOld || version === "1.0")) {
+    const hint = isOld ? " in A2A 1.0; without the header A2A-Version the request is of 0.3" : "";
+    throw new A2aError("method_not_found", `There is no method ${JSON.stringify(name.slice(0, 100))}${hint}.`);
   }
-  if (isOld && version !== "1.0") {
-    if (!legacy) throw notLegacy();
-    return { wire: "a2a/0.3", method: method as OldMethod };
-  }
-  const hint = isOld ? " in A2A 1.0; without the header A2A-Version the request is of 0.3" : "";
-  throw new A2aError("method_not_found", `There is no method ${JSON.stringify(method.slice(0, 100))}${hint}.`);
+  const old = isNew ? OLD_NAMES[name as NewMethod] : (name as OldMethod);
+  if (old === null || (isNew && (version === "1.0" || (looksNew(name, params) ?? !legacy)))) return name as NewMethod;
+  if (!legacy) throw notLegacy();
+  return old;
 }
 
 const notLegacy = (): A2aError =>
   new A2aError("version_not_supported", 'Only A2A 1.0 is spoken here; send the header "A2A-Version: 1.0".');
 
-/** The shape of the params; `either` where both generations write the same. */
-function shapeOf(method: NewMethod, params: JsonObject): "new" | "old" | "either" {
-  switch (method) {
-    case "SendMessage":
-    case "SendStreamingMessage": {
-      const { role } = isObject(params["message"]) ? params["message"] : {};
-      return typeof role === "string" && role.startsWith("ROLE_") ? "new" : "old";
-    }
-    case "CreateTaskPushNotificationConfig":
-    case "GetTaskPushNotificationConfig":
-    case "ListTaskPushNotificationConfigs":
-    case "DeleteTaskPushNotificationConfig":
-      return Object.hasOwn(params, "taskId") && !Object.hasOwn(params, "pushNotificationConfig") ? "new" : "old";
-    case "ListTasks":
-      return "new";
-    case "GetTask":
-    case "CancelTask":
-    case "SubscribeToTask":
-    case "GetExtendedAgentCard":
-      return "either";
+/** Whether the params of a method are those of 1.0; undefined where both generations write the same. */
+function looksNew(method: string, params: JsonObject): boolean | undefined {
+  if (method.endsWith("Message")) {
+    const { role } = isObject(params["message"]) ? params["message"] : {};
+    return typeof role === "string" && role.startsWith("ROLE_");
   }
+  if (!method.includes("PushNotificationConfig")) return undefined;
+  return Object.hasOwn(params, "taskId") && !Object.hasOwn(params, "pushNotificationConfig");
 }

@@ -9,8 +9,6 @@ export type Fault =
   | "push_not_supported"
   | "unsupported"
   | "content_type"
-  | "no_extended_card"
-  | "extension_required"
   | "version_not_supported"
   | "parse"
   | "invalid_request"
@@ -23,7 +21,7 @@ export type Fault =
 /** A field that does not fit, by its path from the root of the params, e.g. `message.parts[0].text`. */
 export type Violation = { readonly field: string; readonly description: string };
 
-type Extras = {
+type Extras = TaskErrorData & {
   readonly violations?: readonly Violation[];
   readonly headers?: Readonly<Record<string, string>>;
 };
@@ -40,8 +38,8 @@ export class A2aError extends Error {
   }
 }
 
-/** JSON-RPC code, HTTP status, google.rpc code, reason. */
-type Wire = readonly [code: number, status: number, rpc: string, reason: string];
+/** JSON-RPC code, HTTP status, google.rpc code; the reason, where it is not the name in capitals. */
+type Wire = readonly [code: number, status: number, rpc: string, reason?: string];
 
 const UNSUPPORTED: Wire = [-32004, 400, "FAILED_PRECONDITION", "UNSUPPORTED_OPERATION"];
 
@@ -57,29 +55,29 @@ const WIRE: Readonly<Record<Fault | TaskErrorCode, Wire>> = {
   content_type: [-32005, 400, "INVALID_ARGUMENT", "CONTENT_TYPE_NOT_SUPPORTED"],
   // Of the request itself, where HTTP has a status for it.
   media_type: [-32005, 415, "INVALID_ARGUMENT", "CONTENT_TYPE_NOT_SUPPORTED"],
-  no_extended_card: [-32007, 400, "FAILED_PRECONDITION", "EXTENDED_AGENT_CARD_NOT_CONFIGURED"],
-  extension_required: [-32008, 400, "FAILED_PRECONDITION", "EXTENSION_SUPPORT_REQUIRED"],
-  version_not_supported: [-32009, 400, "FAILED_PRECONDITION", "VERSION_NOT_SUPPORTED"],
+  version_not_supported: [-32009, 400, "FAILED_PRECONDITION"],
   parse: [-32700, 400, "INVALID_ARGUMENT", "PARSE_ERROR"],
-  invalid_request: [-32600, 400, "INVALID_ARGUMENT", "INVALID_REQUEST"],
-  method_not_found: [-32601, 404, "NOT_FOUND", "METHOD_NOT_FOUND"],
-  method_not_allowed: [-32600, 405, "UNIMPLEMENTED", "METHOD_NOT_ALLOWED"],
-  unauthenticated: [-32600, 401, "UNAUTHENTICATED", "UNAUTHENTICATED"],
-  insufficient_scope: [-32600, 403, "PERMISSION_DENIED", "INSUFFICIENT_SCOPE"],
+  invalid_request: [-32600, 400, "INVALID_ARGUMENT"],
+  method_not_found: [-32601, 404, "NOT_FOUND"],
+  method_not_allowed: [-32600, 405, "UNIMPLEMENTED"],
+  unauthenticated: [-32600, 401, "UNAUTHENTICATED"],
+  insufficient_scope: [-32600, 403, "PERMISSION_DENIED"],
   invalid: [-32602, 400, "INVALID_ARGUMENT", "INVALID_PARAMS"],
   unknown_tool: [-32602, 400, "INVALID_ARGUMENT", "UNKNOWN_SKILL"],
-  conflict: [40900, 409, "ABORTED", "CONFLICT"],
-  limit_reached: [42900, 429, "RESOURCE_EXHAUSTED", "LIMIT_REACHED"],
-  rate_limited: [42901, 429, "RESOURCE_EXHAUSTED", "RATE_LIMITED"],
-  too_large: [41300, 413, "OUT_OF_RANGE", "TOO_LARGE"],
-  overloaded: [-32603, 503, "UNAVAILABLE", "OVERLOADED"],
-  misconfigured: [-32603, 500, "INTERNAL", "MISCONFIGURED"],
-  internal: [-32603, 500, "INTERNAL", "INTERNAL"],
+  conflict: [40900, 409, "ABORTED"],
+  limit_reached: [42900, 429, "RESOURCE_EXHAUSTED"],
+  rate_limited: [42901, 429, "RESOURCE_EXHAUSTED"],
+  too_large: [41300, 413, "OUT_OF_RANGE"],
+  overloaded: [-32603, 503, "UNAVAILABLE"],
+  misconfigured: [-32603, 500, "INTERNAL"],
+  internal: [-32603, 500, "INTERNAL"],
 };
 
 /** An error as both bindings write it, each in its own frame. */
 export type Explained = {
-  readonly wire: Wire;
+  readonly code: number;
+  readonly status: number;
+  readonly rpc: string;
   readonly message: string;
   /** google.rpc messages, of which the first is an ErrorInfo. */
   readonly details: readonly object[];
@@ -95,44 +93,42 @@ export function explainThrown(
   log: ((line: object) => void) | undefined,
   principal?: Principal,
 ): Explained {
-  const explained = explain(thrown);
-  const [, status, , reason] = explained.wire;
+  const { fault, message, extras } =
+    thrown instanceof A2aError
+      ? thrown
+      : thrown instanceof TaskError
+        ? new A2aError(thrown.code, thrown.message, thrown.data)
+        : new A2aError("internal", FAULT);
+  const { violations, headers, limit, value, retryAfterMs } = extras;
+  const [code, status, rpc, reason = fault.toUpperCase()] = WIRE[fault];
   logThrown(thrown, { status, code: reason.toLowerCase() }, log, principal);
-  return explained;
-}
-
-function explain(thrown: unknown): Explained {
-  if (thrown instanceof A2aError) return explained(thrown.fault, thrown.message, {}, thrown.extras);
-  if (thrown instanceof TaskError) return explained(thrown.code, thrown.message, thrown.data, {});
-  return explained("internal", FAULT, {}, {});
-}
-
-function explained(
-  fault: Fault | TaskErrorCode,
-  message: string,
-  { limit, value, retryAfterMs }: TaskErrorData,
-  { violations, headers }: Extras,
-): Explained {
-  const wire = WIRE[fault];
   const facts = Object.entries({ limit, value, retryAfterMs }).filter(([, fact]) => fact !== undefined);
   const info = {
-    "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-    reason: wire[3],
+    "@type": `${TYPE}ErrorInfo`,
+    reason,
     domain: "a2a-protocol.org",
     // Strings, all of them: it is a map of those.
-    ...(facts.length > 0 ? { metadata: Object.fromEntries(facts.map(([name, fact]) => [name, String(fact)])) } : {}),
+    ...(facts.length > 0 && { metadata: Object.fromEntries(facts.map(([name, fact]) => [name, String(fact)])) }),
   };
-  const bad = { "@type": "type.googleapis.com/google.rpc.BadRequest", fieldViolations: violations };
-  const retry = retryAfterMs === undefined ? {} : retryAfter(retryAfterMs);
-  return { wire, message, details: violations ? [info, bad] : [info], headers: { ...retry, ...headers } };
+  const bad = violations && { "@type": `${TYPE}BadRequest`, fieldViolations: violations };
+  return {
+    code,
+    status,
+    rpc,
+    message,
+    details: bad ? [info, bad] : [info],
+    headers: { ...(retryAfterMs !== undefined && retryAfter(retryAfterMs)), ...headers },
+  };
 }
+
+const TYPE = "type.googleapis.com/google.rpc.";
 
 export type RpcId = string | number | null;
 
 /** A2A 1.0 §9.5. */
-export const rpcErrorText = ({ wire: [code], message, details }: Explained, id: RpcId): JsonText =>
+export const rpcErrorText = ({ code, message, details }: Explained, id: RpcId): JsonText =>
   JSON.stringify({ jsonrpc: "2.0", id, error: { code, message, data: details } });
 
 /** A2A 1.0 §11.6. */
-export const restErrorText = ({ wire: [, code, status], message, details }: Explained): JsonText =>
-  JSON.stringify({ error: { code, status, message, details } });
+export const restErrorText = ({ status, rpc, message, details }: Explained): JsonText =>
+  JSON.stringify({ error: { code: status, status: rpc, message, details } });

@@ -1,6 +1,6 @@
-import type { A2ARequestHandler } from "@a2a-js/sdk/server";
 import type { Task } from "@a2a-js/sdk";
-import { agentCard, extendedCard } from "./card";
+import type { Handler } from "./ask";
+import { extendedCard } from "./card";
 import type { A2aDeps, Caller } from "./deps";
 import { A2aError } from "./errors";
 import { pushConfigs } from "./push-configs";
@@ -10,7 +10,7 @@ import { taskStream } from "./task-stream";
 import { toTask } from "./view";
 
 /** The operations of A2A 1.0 (§3.1) for one caller: each an act of the task service, whatever transport it came by. */
-export function handlerFor(deps: A2aDeps, caller: Caller): A2ARequestHandler {
+export function handlerFor(deps: A2aDeps, caller: Caller): Handler {
   const { tasks } = deps;
   const { principal, signal, origin } = caller;
   const configs = pushConfigs(deps, caller);
@@ -22,7 +22,6 @@ export function handlerFor(deps: A2aDeps, caller: Caller): A2ARequestHandler {
   };
 
   return {
-    getAgentCard: () => agentCard(deps, origin),
     getAuthenticatedExtendedAgentCard: () => extendedCard(deps, origin, principal),
 
     async sendMessage(request) {

@@ -3,17 +3,10 @@ import type { Letter } from "../service/push-letter";
 import { toldOf } from "../service/snapshot";
 import type { TaskSnapshot } from "../service/task-store";
 import type { LogEntry, PushTarget, Task } from "../task/task";
-import type { Wire } from "./deps";
-import type * as sdk from "./sdk";
-import { stateOf } from "./states";
+import { eventsIn } from "./ask";
+import { OLD } from "./dialect";
 import { asOf, updatesOf } from "./updates";
 import { toTask } from "./view";
-
-type Sdk = typeof sdk;
-
-type Written = Omit<Letter, "seq">;
-
-const OLD: Wire = "a2a/0.3";
 
 /** What a push target is sent of these entries, in order and on the wire it asked for (A2A 1.0 §4.3.3). */
 export async function letters(
@@ -21,13 +14,17 @@ export async function letters(
   entries: readonly LogEntry[],
   { wire }: PushTarget,
 ): Promise<readonly Letter[]> {
-  const loaded = await import("./sdk");
+  const envelope =
+    wire === OLD
+      ? { contentType: "application/json" }
+      : { contentType: "application/a2a+json", headers: { "A2A-Version": "1.0" } };
   const snapshot = toldOf(task, { conversation: true });
   const written: Letter[] = [];
   for (const entry of entries) {
     const news = entry.event === "created" ? [begun(snapshot, entry)] : await updatesOf(entry, async () => snapshot);
-    for (const one of news)
-      written.push({ seq: entry.seq, ...(wire === OLD ? inOld(loaded, one) : inNew(loaded, one)) });
+    for await (const event of eventsIn(wire, news)) {
+      written.push({ seq: entry.seq, body: JSON.stringify(event), ...envelope });
+    }
   }
   return written;
 }
@@ -40,17 +37,4 @@ function begun(task: TaskSnapshot, entry: LogEntry): StreamResponse {
     ...(conversation && { conversation: { ...conversation, questions: [], turns: [] } }),
   };
   return { payload: { $case: "task", value: toTask(then, {}) } };
-}
-
-const inNew = ({ V1PushNotificationSerializer }: Sdk, news: StreamResponse): Written => ({
-  ...new V1PushNotificationSerializer().serialize(news),
-  headers: { "A2A-Version": "1.0" },
-});
-
-/** The SDK calls final only what settles a task; in 0.3 so is that the task waits for its client, who may stop listening. */
-function inOld({ V03PushNotificationSerializer }: Sdk, news: StreamResponse): Written {
-  const { body, contentType } = new V03PushNotificationSerializer().serialize(news);
-  const { payload } = news;
-  const waits = payload?.$case === "statusUpdate" && payload.value.status?.state === stateOf("input_required");
-  return { body: waits ? JSON.stringify({ ...(JSON.parse(body) as object), final: true }) : body, contentType };
 }

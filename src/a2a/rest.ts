@@ -64,7 +64,7 @@ export async function serveRest(c: Context, door: Door, path: string): Promise<R
     raw.method === "POST" ? await bodyOf(raw, door, bodiless) : { value: paramsOf(searchParams), unsafeNumbers: false };
   // What stands in the path is said nowhere else.
   const params = readParams(method, { ...value, ...inPath }, unsafeNumbers);
-  return serve(c, door, { wire: "a2a/1.0", method, params }, restBinding(raw.headers));
+  return serve(c, door, { method, params }, restBinding(raw.headers));
 }
 
 function addressOf(path: string, search: string): { readonly served: Served; readonly inPath: JsonObject } {

@@ -46,7 +46,7 @@ export function a2aRoutes(deps: A2aDeps, authenticate: Authenticate, handlerFor:
     } catch (thrown) {
       if (raw.signal.aborted) return new Response(null, { status: 499 });
       const explained = explainThrown(thrown, log, principal);
-      const [, status] = explained.wire;
+      const { status } = explained;
       // What is wrong with a message travels on 200, as all errors of JSON-RPC do; what is wrong with the request does not.
       if (isRpc) return errorResponse(explained, rpcBinding(null), status === 400 ? 200 : status);
       return errorResponse(explained, restBinding(raw.headers), status);

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { isObject } from "../task/json";
-import { dialectOf, versionOf } from "./dialect";
+import { methodOf, versionOf } from "./dialect";
 import { A2aError, explainThrown, rpcErrorText, type RpcId } from "./errors";
 import type { Posted } from "./posted";
 import { readParams } from "./schemas";
@@ -33,9 +33,8 @@ export async function serveRpc(c: Context, door: Door, { value, unsafeNumbers }:
     // called for its answer, and nobody could use a task whose id he never learns. So nothing is done either.
     if (id === undefined) return new Response(null, { status: 202 });
     if (!hasId) throw new A2aError("invalid_request", '"id" must be a string, an integer or null.');
-    const version = versionOf(c.req.raw);
-    const dialect = dialectOf(method, isObject(params) ? params : {}, version, config.a2a.legacy);
-    return await serve(c, door, { ...dialect, params: readParams(dialect.method, params, unsafeNumbers) }, binding);
+    const meant = methodOf(method, isObject(params) ? params : {}, versionOf(c.req.raw), config.a2a.legacy);
+    return await serve(c, door, { method: meant, params: readParams(meant, params, unsafeNumbers) }, binding);
   } catch (thrown) {
     // Nobody is there to be told.
     if (c.req.raw.signal.aborted) throw thrown;

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { isObject, type JsonObject } from "../task/json";
+import { OLD, wireOf } from "./dialect";
 import { A2aError } from "./errors";
 import { jsonNames } from "./proto-names";
 
@@ -186,7 +187,7 @@ export function readParams(method: Method, params: unknown, unsafeNumbers = fals
     );
   }
   schemas ??= { ...modern(), ...legacy() };
-  const read = schemas[method].safeParse(isObject(params) && !method.includes("/") ? jsonNames(params) : params);
+  const read = schemas[method].safeParse(isObject(params) && wireOf(method) !== OLD ? jsonNames(params) : params);
   if (read.success) return read.data as JsonObject;
   const violations = read.error.issues
     .slice(0, 20)

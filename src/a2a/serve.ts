@@ -1,10 +1,10 @@
-import type { A2ARequestHandler } from "@a2a-js/sdk/server";
 import type { Context } from "hono";
 import type { Principal } from "../service/principal";
 import { slowAnswer } from "../slow-answer";
 import type { JsonText } from "../task/json";
-import { ask, type Call, type Result } from "./ask";
+import { ask, type Call, type Handler, type Result } from "./ask";
 import type { A2aDeps, Caller } from "./deps";
+import { OLD, wireOf } from "./dialect";
 import { explainThrown, type Explained } from "./errors";
 import { asksRequests, INPUT_REQUESTS_URI } from "./extensions";
 import { streamAnswer } from "./stream";
@@ -20,7 +20,7 @@ export type Binding = {
 
 export type Door = {
   readonly deps: A2aDeps;
-  readonly handlerFor: (deps: A2aDeps, caller: Caller) => A2ARequestHandler;
+  readonly handlerFor: (deps: A2aDeps, caller: Caller) => Handler;
   readonly principal: Principal;
 };
 
@@ -29,24 +29,23 @@ const SENDS: readonly string[] = ["SendMessage", "message/send"];
 
 /** A call that is fit to be made, from there to its response. Throws what it came to before there was one. */
 export async function serve(c: Context, door: Door, call: Call, binding: Binding): Promise<Response> {
-  const { wire } = call;
   const response = await answered(c, door, call, binding);
   // Spoken to by who knows it (A2A 1.0 §3.2.6).
   if (asksRequests(c.req.raw.headers)) {
-    response.headers.set(wire === "a2a/1.0" ? "A2A-Extensions" : "X-A2A-Extensions", INPUT_REQUESTS_URI);
+    const name = wireOf(call.method) === OLD ? "X-A2A-Extensions" : "A2A-Extensions";
+    response.headers.set(name, INPUT_REQUESTS_URI);
   }
   return response;
 }
 
 async function answered(c: Context, door: Door, call: Call, binding: Binding): Promise<Response> {
   const { deps, handlerFor, principal } = door;
-  const { raw } = c.req;
-  const { wire, method } = call;
-  const { headers } = raw;
-  const { origin } = new URL(raw.url);
+  const { url, headers, signal: leaving } = c.req.raw;
+  const { method } = call;
+  const caller = { principal, headers, wire: wireOf(method), origin: new URL(url).origin };
   const explain = (thrown: unknown): Explained => explainThrown(thrown, deps.log, principal);
   const asked = (signal: AbortSignal, onWait?: () => void) =>
-    ask(handlerFor(deps, { principal, headers, wire, origin, signal, ...(onWait ? { onWait } : {}) }), call);
+    ask(handlerFor(deps, { ...caller, signal, ...(onWait && { onWait }) }), call);
 
   if (STREAMS.includes(method)) {
     const events = async function* (signal: AbortSignal) {
@@ -63,8 +62,7 @@ async function answered(c: Context, door: Door, call: Call, binding: Binding): P
       return signal.aborted ? new Response(null, { status: 499 }) : errorResponse(explain(thrown), binding);
     }
   };
-  if (!SENDS.includes(method)) return answer(raw.signal);
-  return patientAnswer(answer, raw.signal, binding);
+  return SENDS.includes(method) ? patientAnswer(answer, leaving, binding) : answer(leaving);
 }
 
 /**
@@ -77,15 +75,9 @@ async function patientAnswer(
   { contentType, errorStatus }: Binding,
 ): Promise<Response> {
   const gone = new AbortController();
-  const leave = (): void => gone.abort(signal.reason);
-  if (signal.aborted) leave();
-  else signal.addEventListener("abort", leave, { once: true });
-  let wait = (): void => {};
-  const waits = new Promise<null>((resolve) => {
-    wait = () => resolve(null);
-  });
-  const working = answer(gone.signal, wait);
-  const quick = errorStatus === undefined && (await Promise.race([working, waits]));
+  const waits = Promise.withResolvers<undefined>();
+  const working = answer(AbortSignal.any([signal, gone.signal]), () => waits.resolve(undefined));
+  const quick = errorStatus === undefined && (await Promise.race([working, waits.promise]));
   if (quick) return quick;
   const work = (left: AbortSignal): Promise<Response> => {
     left.addEventListener("abort", () => gone.abort(left.reason), { once: true });
@@ -98,7 +90,7 @@ async function patientAnswer(
 export const errorResponse = (
   explained: Explained,
   binding: Binding,
-  status = binding.errorStatus ?? explained.wire[1],
+  status = binding.errorStatus ?? explained.status,
 ): Response => textResponse(binding.error(explained), status, binding.contentType, explained.headers);
 
 const textResponse = (text: JsonText, status: number, contentType: string, headers: Explained["headers"] = {}) =>

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { dialectOf, versionOf } from "../../src/a2a/dialect";
+import { methodOf, versionOf, wireOf } from "../../src/a2a/dialect";
 import { A2aError } from "../../src/a2a/errors";
 import type { JsonObject } from "../../src/task/json";
 import { message, oldMessage } from "./a2a-door";
@@ -68,90 +68,77 @@ const OLD = [
   "agent/getAuthenticatedExtendedCard",
 ];
 
-const modern = (method: string) => ({ wire: "a2a/1.0", method });
-const old = (method: string) => ({ wire: "a2a/0.3", method });
-
 describe("a request", () => {
   it("is read by a role that is text, and by no other", () => {
     const role = { toString: 1, valueOf: 1 };
-    expect(dialectOf("SendMessage", { message: { role } }, null, true).wire).toBe("a2a/0.3");
+    expect(methodOf("SendMessage", { message: { role } }, null, true)).toBe("message/send");
   });
 
   it("of who says 1.0 is of 1.0, whatever it holds", () => {
     for (const method of NEW) {
       for (const params of [{}, { message: oldMessage() }, { pushNotificationConfig: {} }]) {
-        expect(dialectOf(method, params, "1.0", true)).toEqual(modern(method));
+        expect(methodOf(method, params, "1.0", true)).toEqual(method);
       }
     }
   });
 
   it.each<["0.3" | null]>([["0.3"], [null]])("with an old name is of 0.3, of who says %j", (version) => {
-    for (const method of OLD) expect(dialectOf(method, {}, version, true)).toEqual(old(method));
+    for (const method of OLD) expect(methodOf(method, {}, version, true)).toEqual(method);
   });
 
-  it.each<[string, string, JsonObject, object]>([
-    ["old message", "SendMessage", { message: oldMessage() }, old("message/send")],
-    [
-      "old role, plain parts",
-      "SendMessage",
-      { message: { role: "user", parts: [{ text: "x" }] } },
-      old("message/send"),
-    ],
-    ["new message", "SendMessage", { message: message() }, modern("SendMessage")],
+  it.each<[string, string, JsonObject, string]>([
+    ["old message", "SendMessage", { message: oldMessage() }, "message/send"],
+    ["old role, plain parts", "SendMessage", { message: { role: "user", parts: [{ text: "x" }] } }, "message/send"],
+    ["new message", "SendMessage", { message: message() }, "SendMessage"],
     [
       "new role, marked parts",
       "SendMessage",
       { message: message({ parts: [{ kind: "text", text: "x" }] }) },
-      modern("SendMessage"),
+      "SendMessage",
     ],
-    [
-      "agent's role",
-      "SendStreamingMessage",
-      { message: message({ role: "ROLE_AGENT" }) },
-      modern("SendStreamingMessage"),
-    ],
-    ["nothing", "SendMessage", {}, old("message/send")],
-    ["no message", "SendStreamingMessage", { message: "hi" }, old("message/stream")],
-    ["an id", "GetTask", { id: "t" }, old("tasks/get")],
-    ["an id", "CancelTask", { id: "t" }, old("tasks/cancel")],
-    ["an id", "SubscribeToTask", { id: "t" }, old("tasks/resubscribe")],
-    ["what 0.3 has not", "ListTasks", {}, modern("ListTasks")],
+    ["agent's role", "SendStreamingMessage", { message: message({ role: "ROLE_AGENT" }) }, "SendStreamingMessage"],
+    ["nothing", "SendMessage", {}, "message/send"],
+    ["no message", "SendStreamingMessage", { message: "hi" }, "message/stream"],
+    ["an id", "GetTask", { id: "t" }, "tasks/get"],
+    ["an id", "CancelTask", { id: "t" }, "tasks/cancel"],
+    ["an id", "SubscribeToTask", { id: "t" }, "tasks/resubscribe"],
+    ["what 0.3 has not", "ListTasks", {}, "ListTasks"],
     [
       "a flat config",
       "CreateTaskPushNotificationConfig",
       { taskId: "t", url: "x" },
-      modern("CreateTaskPushNotificationConfig"),
+      "CreateTaskPushNotificationConfig",
     ],
     [
       "a config inside",
       "CreateTaskPushNotificationConfig",
       { taskId: "t", pushNotificationConfig: {} },
-      old("tasks/pushNotificationConfig/set"),
+      "tasks/pushNotificationConfig/set",
     ],
-    ["the new ids", "GetTaskPushNotificationConfig", { taskId: "t", id: "c" }, modern("GetTaskPushNotificationConfig")],
+    ["the new ids", "GetTaskPushNotificationConfig", { taskId: "t", id: "c" }, "GetTaskPushNotificationConfig"],
     [
       "the old ids",
       "DeleteTaskPushNotificationConfig",
       { id: "t", pushNotificationConfigId: "c" },
-      old("tasks/pushNotificationConfig/delete"),
+      "tasks/pushNotificationConfig/delete",
     ],
-  ])("of who says nothing is read by its shape: %s in %s", (_, method, params, dialect) => {
-    expect(dialectOf(method, params, null, true)).toEqual(dialect);
-    expect(dialectOf(method, params, "0.3", true)).toEqual(dialect);
+  ])("of who says nothing is read by its shape: %s in %s", (_, method, params, meant) => {
+    expect(methodOf(method, params, null, true)).toBe(meant);
+    expect(methodOf(method, params, "0.3", true)).toBe(meant);
   });
 
   it("is of 1.0 or refused where 0.3 is not spoken", () => {
     const refused = expect.objectContaining({ fault: "version_not_supported" });
-    for (const method of NEW) expect(() => dialectOf(method, { taskId: "t" }, "0.3", false)).toThrow(refused);
+    for (const method of NEW) expect(() => methodOf(method, { taskId: "t" }, "0.3", false)).toThrow(refused);
     for (const method of OLD) {
-      expect(() => dialectOf(method, {}, "0.3", false)).toThrow(refused);
-      expect(() => dialectOf(method, {}, null, false)).toThrow(refused);
-      expect(() => dialectOf(method, {}, "1.0", false)).toThrow(expect.objectContaining({ fault: "method_not_found" }));
+      expect(() => methodOf(method, {}, "0.3", false)).toThrow(refused);
+      expect(() => methodOf(method, {}, null, false)).toThrow(refused);
+      expect(() => methodOf(method, {}, "1.0", false)).toThrow(expect.objectContaining({ fault: "method_not_found" }));
     }
-    expect(() => dialectOf("SendMessage", { message: oldMessage() }, null, false)).toThrow(refused);
+    expect(() => methodOf("SendMessage", { message: oldMessage() }, null, false)).toThrow(refused);
     for (const method of NEW) {
       const params = { taskId: "t", message: message() };
-      expect(dialectOf(method, params, null, false)).toEqual(modern(method));
+      expect(methodOf(method, params, null, false)).toEqual(method);
     }
   });
 
@@ -159,14 +146,14 @@ describe("a request", () => {
     "with a name nobody knows is refused, of %j",
     (version) => {
       for (const method of ["", "toString", "__proto__", "sendMessage", "tasks/list", "x".repeat(9_000)]) {
-        expect(() => dialectOf(method, {}, version, true)).toThrow(
+        expect(() => methodOf(method, {}, version, true)).toThrow(
           expect.objectContaining({ fault: "method_not_found", message: expect.stringMatching(/^.{1,200}$/) }),
         );
       }
     },
   );
 
-  it("always comes to a dialect that has the method, or to a fault", () => {
+  it("always comes to a method of a generation, or to a fault", () => {
     const someMethod = fc.oneof(fc.constantFrom(...NEW, ...OLD), fc.string());
     const someParams = fc.oneof(
       fc.dictionary(fc.constantFrom("message", "taskId", "id", "pushNotificationConfig"), fc.jsonValue()),
@@ -176,10 +163,10 @@ describe("a request", () => {
     fc.assert(
       fc.property(someMethod, someParams, someVersion, fc.boolean(), (method, params, version, legacy) => {
         try {
-          const dialect = dialectOf(method, params, version, legacy);
-          expect(dialect.wire === "a2a/1.0" ? NEW : OLD).toContain(dialect.method);
-          if (version === "1.0" || !legacy) expect(dialect.wire).toBe("a2a/1.0");
-          if (version === "1.0") expect(dialect.method).toBe(method);
+          const meant = methodOf(method, params, version, legacy);
+          expect(wireOf(meant) === "a2a/1.0" ? NEW : OLD).toContain(meant);
+          if (version === "1.0" || !legacy) expect(wireOf(meant)).toBe("a2a/1.0");
+          if (version === "1.0") expect(meant).toBe(method);
         } catch (thrown) {
           if (!(thrown instanceof A2aError)) throw thrown;
           expect(["method_not_found", "version_not_supported"]).toContain(thrown.fault);

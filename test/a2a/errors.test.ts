@@ -13,8 +13,6 @@ describe("an error of the protocol", () => {
     ["push_not_supported", -32003, 400, "FAILED_PRECONDITION", "PUSH_NOTIFICATION_NOT_SUPPORTED"],
     ["unsupported", -32004, 400, "FAILED_PRECONDITION", "UNSUPPORTED_OPERATION"],
     ["content_type", -32005, 400, "INVALID_ARGUMENT", "CONTENT_TYPE_NOT_SUPPORTED"],
-    ["no_extended_card", -32007, 400, "FAILED_PRECONDITION", "EXTENDED_AGENT_CARD_NOT_CONFIGURED"],
-    ["extension_required", -32008, 400, "FAILED_PRECONDITION", "EXTENSION_SUPPORT_REQUIRED"],
     ["version_not_supported", -32009, 400, "FAILED_PRECONDITION", "VERSION_NOT_SUPPORTED"],
     ["conflict", 40900, 409, "ABORTED", "CONFLICT"],
     ["limit_reached", 42900, 429, "RESOURCE_EXHAUSTED", "LIMIT_REACHED"],
