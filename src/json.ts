@@ -1,3 +1,4 @@
+import { TaskError } from "./task/errors";
 import type { Json, JsonObject, JsonText } from "./task/json";
 
 export type ParsedJson =
@@ -33,6 +34,15 @@ export function parseJson(bytes: Uint8Array, limits: { readonly maxDepth: number
     return { ok: false, reason: "The body has a JSON object with the same key twice." };
   }
   return { ok: true, value, unsafeNumbers: seen.unsafeNumbers };
+}
+
+/** `unsafeNumbers` of what was parsed. Throws `invalid`. */
+export function requireExactNumbers(unsafeNumbers: boolean): void {
+  if (!unsafeNumbers) return;
+  throw new TaskError(
+    "invalid",
+    "The request holds a number that cannot be kept exactly; send integers beyond 2^53 - 1 as strings.",
+  );
 }
 
 /** The text of a body that was parsed: for whoever passes a part of it on as it was written. */

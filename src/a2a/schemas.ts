@@ -1,5 +1,7 @@
 import * as z from "zod/mini";
+import { requireExactNumbers } from "../json";
 import { isObject, type JsonObject } from "../task/json";
+import { fieldName } from "../tool/field-name";
 import { OLD, wireOf } from "./dialect";
 import { A2aError } from "./errors";
 import { jsonNames } from "./proto-names";
@@ -66,15 +68,21 @@ const webhook = (maybe: Maybe, authentication: Readonly<Record<string, Schema>>)
 /** How a field may be left out. */
 type Maybe = (schema: Schema) => Schema;
 
-const message = (maybe: Maybe, role: string, part: Schema) =>
+const send = (maybe: Maybe, role: string, part: Schema, configuration: Readonly<Record<string, Schema>>) =>
   object({
-    messageId: text(256),
-    role: z.literal(role, `must be "${role}"`),
-    parts: list(part, "must be a list").check(z.minLength(1, "must have at least one part")),
-    taskId: maybe(text(256)),
-    contextId: maybe(text(256)),
-    extensions: maybe(strings),
-    referenceTaskIds: maybe(strings),
+    message: object({
+      messageId: text(256),
+      role: z.enum([role], `must be "${role}"`),
+      parts: list(part, "must be a list").check(z.minLength(1, "must have at least one part")),
+      taskId: maybe(text(256)),
+      contextId: maybe(text(256)),
+      extensions: maybe(strings),
+      referenceTaskIds: maybe(strings),
+      metadata: maybe(json),
+    }),
+    configuration: maybe(
+      object({ acceptedOutputModes: maybe(strings), historyLength: maybe(count), ...configuration }),
+    ),
     metadata: maybe(json),
   });
 
@@ -91,22 +99,14 @@ function modern() {
     metadata: maybe(json),
   }).check(oneOf("text", "raw", "url", "data"));
   const push = { ...webhook(maybe, { scheme }), taskId: maybe(string) };
-  const send = object({
-    message: message(maybe, "ROLE_USER", part),
-    configuration: maybe(
-      object({
-        acceptedOutputModes: maybe(strings),
-        historyLength: maybe(count),
-        returnImmediately: maybe(flag),
-        taskPushNotificationConfig: maybe(object(push)),
-      }),
-    ),
-    metadata: maybe(json),
+  const message = send(maybe, "ROLE_USER", part, {
+    returnImmediately: maybe(flag),
+    taskPushNotificationConfig: maybe(object(push)),
   });
   const config = object({ taskId: name, id: name });
   return {
-    SendMessage: send,
-    SendStreamingMessage: send,
+    SendMessage: message,
+    SendStreamingMessage: message,
     GetTask: object({ id: name, historyLength: maybe(count) }),
     ListTasks: object({
       contextId: maybe(string.check(atMost(256))),
@@ -138,28 +138,20 @@ function legacy() {
     metadata: maybe(json),
   }).check(z.refine((value) => value[String(value["kind"])] !== undefined, "must have the member that its kind names"));
   // Of several schemes the SDK takes the first, and says so in the log each time.
-  const schemes = z.pipe(
-    list(scheme, "must be a list").check(z.minLength(1, "must name a scheme")),
-    z.transform(([first]) => [first]),
+  const schemes = list(scheme, "must be a list").check(
+    z.minLength(1, "must name a scheme"),
+    z.overwrite((all) => all.slice(0, 1)),
   );
   const push = object(webhook(maybe, { schemes }));
-  const send = object({
-    message: message(maybe, "user", part),
-    configuration: maybe(
-      object({
-        acceptedOutputModes: maybe(strings),
-        historyLength: maybe(count),
-        // As 0.3's own servers had it, and as it is without a configuration.
-        blocking: z._default(flag, true),
-        pushNotificationConfig: maybe(push),
-      }),
-    ),
-    metadata: maybe(json),
+  const message = send(maybe, "user", part, {
+    // As 0.3's own servers had it, and as it is without a configuration.
+    blocking: z._default(flag, true),
+    pushNotificationConfig: maybe(push),
   });
   const task = { id: name, metadata: maybe(json) };
   return {
-    "message/send": send,
-    "message/stream": send,
+    "message/send": message,
+    "message/stream": message,
     "tasks/get": object({ ...task, historyLength: maybe(count) }),
     "tasks/cancel": object(task),
     "tasks/resubscribe": object(task),
@@ -180,27 +172,16 @@ let schemas: Params | undefined;
 
 /** The params as the SDK's decoders may have them. `unsafeNumbers`: what was parsed is not what was sent. */
 export function readParams(method: Method, params: unknown, unsafeNumbers = false): JsonObject {
-  if (unsafeNumbers) {
-    throw new A2aError(
-      "invalid",
-      "The request holds a number that cannot be kept exactly; send integers beyond 2^53 - 1 as strings.",
-    );
-  }
+  requireExactNumbers(unsafeNumbers);
   schemas ??= { ...modern(), ...legacy() };
   const read = schemas[method].safeParse(isObject(params) && wireOf(method) !== OLD ? jsonNames(params) : params);
   if (read.success) return read.data as JsonObject;
   const violations = read.error.issues
     .slice(0, 20)
-    .map(({ path, message: description }) => ({ field: pathText(path), description }));
-  const first = violations[0];
+    .map(({ path, message }) => ({ field: fieldName("", path).slice(1), description: message }));
+  const [first] = violations;
   throw new A2aError("invalid", `${first?.field || "params"} ${first?.description}.`, { violations });
 }
-
-const pathText = (path: readonly PropertyKey[]): string =>
-  path.reduce<string>(
-    (before, key) => (typeof key === "number" ? `${before}[${key}]` : `${before}${before && "."}${String(key)}`),
-    "",
-  );
 
 /** A query says in text what a body says in JSON (A2A 1.0 §11.5); text that says no such thing stays, to be refused. */
 export function paramsOf(query: URLSearchParams): JsonObject {

@@ -1,7 +1,9 @@
 import * as z from "zod/mini";
+import { requireExactNumbers } from "../json";
 import { TaskError } from "../task/errors";
 import { isObject, type JsonObject } from "../task/json";
 import type { LogLevel } from "../tool/context";
+import { fieldName } from "../tool/field-name";
 
 // What the revisions' schemas are made of. They are loose: a peer may send more than we know.
 
@@ -37,20 +39,12 @@ export type RawParams = {
 
 /** The params in the shape the method wants. Whatever else they carry is ignored. */
 export function readParams<S extends z.ZodMiniType>({ params, unsafeNumbers }: RawParams, schema: S): z.output<S> {
-  if (unsafeNumbers) {
-    throw new TaskError(
-      "invalid",
-      "The request holds a number that cannot be kept exactly; send integers beyond 2^53 - 1 as strings.",
-    );
-  }
+  requireExactNumbers(unsafeNumbers);
   const parsed = schema.safeParse(params);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   throw new TaskError(
     "invalid",
-    issue ? `params${pathText(issue.path)} ${issue.message}.` : "The params do not fit the method.",
+    issue ? `${fieldName("params", issue.path)} ${issue.message}.` : "The params do not fit the method.",
   );
 }
-
-const pathText = (path: readonly PropertyKey[]): string =>
-  path.map((key) => (typeof key === "string" && /^\w+$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`)).join("");

@@ -1,4 +1,5 @@
 import type { RemoteTool } from "../tool/remote-tool";
+import { requireExactNumbers } from "../json";
 import { remoteToolSchema } from "../remote-tool-schema";
 import { checkRemoteTool } from "../service/remote-tool-declaration";
 import { TaskError } from "../task/errors";
@@ -59,7 +60,7 @@ export function toolOperations({ remoteTools, catalog }: StoreDeps): readonly Op
 /** The body may leave the name out; another one than the path's is a mistake. */
 function declared(c: StoreContext, name: string): RemoteTool {
   const { value, unsafeNumbers } = c.var.posted;
-  if (unsafeNumbers) throw new TaskError("invalid", "The declaration holds a number that cannot be kept exactly.");
+  requireExactNumbers(unsafeNumbers);
   const tool = read(remoteToolSchema, isObject(value) ? { name, ...value } : value, "body");
   if (tool.name !== name) throw new TaskError("invalid", "body.name must be the name in the path, or be left out.");
   return tool;

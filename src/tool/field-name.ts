@@ -3,10 +3,11 @@ const LONGEST_NAME = 80;
 const LONGEST_LIST = 300;
 
 /** `arguments`, ["items", 3, "first name"] → `arguments.items[3]["first name"]`. Names come from callers: bounded. */
-export function fieldName(root: string, path: readonly (string | number)[]): string {
+export function fieldName(root: string, path: readonly PropertyKey[]): string {
   return path.reduce<string>((name, part) => {
     if (typeof part === "number") return `${name}[${part}]`;
-    return IDENTIFIER.test(part) && part.length <= LONGEST_NAME ? `${name}.${part}` : `${name}[${quoted(part)}]`;
+    const text = String(part);
+    return IDENTIFIER.test(text) && text.length <= LONGEST_NAME ? `${name}.${text}` : `${name}[${quoted(text)}]`;
   }, root);
 }
 

@@ -25,10 +25,7 @@ export function checkZod<T>(schema: z.$ZodType<T>, value: unknown, root: string)
   if (parsed.success) return { ok: true, value: parsed.data };
   const [issue] = parsed.error.issues;
   if (!issue) return { ok: false, message: `${root} is not valid.` };
-  const field = fieldName(
-    root,
-    issue.path.map((part) => (typeof part === "symbol" ? String(part) : part)),
-  );
+  const field = fieldName(root, issue.path);
   return { ok: false, message: ours.has(issue.message) ? `${field} ${issue.message}.` : `${field}: ${issue.message}` };
 }
 
