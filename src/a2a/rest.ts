@@ -22,17 +22,17 @@ export function restBinding(headers: Headers): Binding {
   };
 }
 
-/** HTTP method → operation. `?`: it needs no body. */
-type Served = Readonly<Record<string, NewMethod | `${NewMethod}?`>>;
+/** HTTP method → operation. */
+type Served = Readonly<Record<string, NewMethod>>;
 
 /** Groups are members of the params. A colon of an id is sent as `%3A` where it could be read as that of a verb. */
 export const ADDRESSES: readonly (readonly [path: RegExp, served: Served])[] = [
   [/^\/message:send$/, { POST: "SendMessage" }],
   [/^\/message:stream$/, { POST: "SendStreamingMessage" }],
   [/^\/tasks$/, { GET: "ListTasks" }],
-  [/^\/tasks\/(?<id>[^/]+):cancel$/, { POST: "CancelTask?" }],
+  [/^\/tasks\/(?<id>[^/]+):cancel$/, { POST: "CancelTask" }],
   // The text of the specification says POST, its protocol buffers say GET.
-  [/^\/tasks\/(?<id>[^/]+):subscribe$/, { GET: "SubscribeToTask", POST: "SubscribeToTask?" }],
+  [/^\/tasks\/(?<id>[^/]+):subscribe$/, { GET: "SubscribeToTask", POST: "SubscribeToTask" }],
   [/^\/tasks\/(?<id>[^/]+)$/, { GET: "GetTask" }],
   [
     /^\/tasks\/(?<taskId>[^/]+)\/pushNotificationConfigs$/,
@@ -50,18 +50,16 @@ export async function serveRest(c: Context, door: Door, path: string): Promise<R
   const { raw } = c.req;
   const { search, searchParams } = new URL(raw.url);
   const { served, inPath } = addressOf(path, search);
-  const operation = Object.hasOwn(served, raw.method) ? served[raw.method] : undefined;
-  if (operation === undefined) {
+  const method = Object.hasOwn(served, raw.method) ? served[raw.method] : undefined;
+  if (method === undefined) {
     const Allow = Object.keys(served).join(", ");
     throw new A2aError("method_not_allowed", `This takes ${Allow}.`, { headers: { Allow } });
   }
   if (versionOf(raw) === "0.3") {
     throw new A2aError("version_not_supported", "A2A 0.3 is spoken over JSON-RPC only; send A2A-Version: 1.0.");
   }
-  const bodiless = operation.endsWith("?");
-  const method = operation.replace("?", "") as NewMethod;
   const { value, unsafeNumbers } =
-    raw.method === "POST" ? await bodyOf(raw, door, bodiless) : { value: paramsOf(searchParams), unsafeNumbers: false };
+    raw.method === "POST" ? await bodyOf(raw, door, "id" in inPath) : { value: paramsOf(searchParams) };
   // What stands in the path is said nowhere else.
   const params = readParams(method, { ...value, ...inPath }, unsafeNumbers);
   return serve(c, door, { method, params }, restBinding(raw.headers));
@@ -82,9 +80,14 @@ function addressOf(path: string, search: string): { readonly served: Served; rea
   throw new A2aError("method_not_found", "Nothing is served here; the agent card says what is.");
 }
 
-async function bodyOf(request: Request, { deps: { config } }: Door, bodiless: boolean) {
+/** `mayBeEmpty`: the path has said all that there must be. */
+async function bodyOf(
+  request: Request,
+  { deps: { config } }: Door,
+  mayBeEmpty: boolean,
+): Promise<{ readonly value: JsonObject; readonly unsafeNumbers?: boolean }> {
   const bytes = await bytesOf(request, config);
-  if (bodiless && bytes.length === 0) return { value: {}, unsafeNumbers: false };
+  if (mayBeEmpty && bytes.length === 0) return { value: {} };
   if (!JSON_TYPES.includes(essence(request.headers.get("content-type") ?? ""))) {
     throw new A2aError("media_type", `Content-Type must be ${JSON_TYPES.join(" or ")}.`);
   }

@@ -91,6 +91,6 @@ export const routes: readonly Route[] = [
     return [rpc("1.0", method, name, true), ...older];
   }),
   ...ADDRESSES.flatMap(([pattern, served]) =>
-    Object.entries(served).map(([verb, operation]) => rest(pattern, verb, operation.replace("?", "") as NewMethod)),
+    Object.entries(served).map(([verb, operation]) => rest(pattern, verb, operation)),
   ),
 ];
