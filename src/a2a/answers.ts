@@ -3,7 +3,7 @@ import { checkAnswer } from "../service/check-answer";
 import type { OpenQuestion } from "../service/task-store";
 import { isObject, type Json, type JsonObject, type JsonText } from "../task/json";
 import type { Checked } from "../tool/checked";
-import { textOf } from "./message-parts";
+import { dataIn, textOf } from "./message-parts";
 
 type Answers = Readonly<Record<string, JsonText>>;
 
@@ -12,30 +12,26 @@ type Answers = Readonly<Record<string, JsonText>>;
  * question, in a data part with its fields or in words. A message that answers nothing comes back as what would.
  */
 export function answersIn(message: Message, open: readonly OpenQuestion[]): Checked<Answers> {
-  const data = message.parts.flatMap(({ content }) => (content?.$case === "data" ? [content.value as unknown] : []));
-  const [first] = data.filter(isObject);
+  const first = dataIn(message).find(isObject);
   const responses = first?.["inputResponses"];
-  if (isObject(responses)) return byKey(responses, open);
+  if (isObject(responses)) return checkedAll(responses, open);
   const [question, ...more] = open;
-  if (!question || more.length > 0) return no(`${open.length} questions are open. ${how(open)}`);
-  const { key, request } = question;
+  if (!question || more.length > 0) return no(`${open.length} questions are open.`, open);
   const answer = first ? inData(first, question) : inWords(textOf(message), question);
-  if (answer === null) return no(`This does not answer the question. ${how(open)}`);
-  const checked = checkAnswer(request, answer);
-  return checked.ok ? yes({ [key]: checked.value }) : no(`This cannot be used: ${checked.message} ${how(open)}`);
+  if (answer === null) return no("This does not answer the question.", open);
+  return checkedAll({ [question.key]: answer }, open);
 }
 
 /** Keys that are not open are left out; a response of no use is not sent on, so that its question stays as it is. */
-function byKey(responses: JsonObject, open: readonly OpenQuestion[]): Checked<Answers> {
-  const usable: [string, Json][] = [];
+function checkedAll(responses: JsonObject, open: readonly OpenQuestion[]): Checked<Answers> {
+  const usable: [string, JsonText][] = [];
   for (const { key, request } of open) {
-    const given = Object.hasOwn(responses, key) ? responses[key] : undefined;
-    if (given === undefined) continue;
-    const checked = checkAnswer(request, given);
-    if (!checked.ok) return no(`The response to "${key}" cannot be used: ${checked.message}`);
-    usable.push([key, checked.value]);
+    if (!Object.hasOwn(responses, key)) continue;
+    const checked = checkAnswer(request, responses[key]);
+    if (!checked.ok) return no(`The response to "${key}" cannot be used: ${checked.message}`, open);
+    usable.push([key, JSON.stringify(checked.value)]);
   }
-  return usable.length > 0 ? yes(Object.fromEntries(usable)) : no(`None of the keys is open. ${how(open)}`);
+  return usable.length > 0 ? { ok: true, value: Object.fromEntries(usable) } : no("None of the keys is open.", open);
 }
 
 /** `{ action, content }` as such; any other object is the content of a form. */
@@ -88,12 +84,8 @@ function said(text: string, { type, enum: values }: JsonObject): Json | undefine
   }
 }
 
-const how = (open: readonly OpenQuestion[]): string =>
-  `Send a data part { "inputResponses": { ${open.map(({ key }) => `${JSON.stringify(key)}: { "action": "accept", "content": { … } }`).join(", ")} } }.`;
-
-const no = (message: string): Checked<never> => ({ ok: false, message });
-
-const yes = (answers: Readonly<Record<string, Json>>): Checked<Answers> => ({
-  ok: true,
-  value: Object.fromEntries(Object.entries(answers).map(([key, answer]) => [key, JSON.stringify(answer)])),
+/** What is wrong, and what would be right. */
+const no = (message: string, open: readonly OpenQuestion[]): Checked<never> => ({
+  ok: false,
+  message: `${message} Send a data part { "inputResponses": { ${open.map(({ key }) => `${JSON.stringify(key)}: { "action": "accept", "content": { … } }`).join(", ")} } }.`,
 });

@@ -1,14 +1,10 @@
 import type { ListTasksRequest, ListTasksResponse } from "@a2a-js/sdk";
-import { ownerOf, type Principal } from "../service/principal";
-import type { TaskListRow, TaskSearch, TaskSnapshot } from "../service/task-store";
-import { TaskError } from "../task/errors";
+import { openCursor, sealCursor } from "../list-cursor";
+import type { Principal } from "../service/principal";
+import type { TaskListRow, TaskSnapshot } from "../service/task-store";
 import type { A2aDeps } from "./deps";
 import { standingFor } from "./states";
 import { toTask } from "./view";
-
-const PURPOSE = "a2a-page";
-/** Long enough for whoever reads on after lunch. */
-const TOKEN_TTL_MS = 86_400_000;
 
 const PAGE_SIZE = 50;
 
@@ -28,19 +24,19 @@ export async function listTasks(
 ): Promise<ListTasksResponse> {
   const { contextId, status, pageSize = PAGE_SIZE, pageToken, statusTimestampAfter } = request;
   const standing = standingFor(status);
-  const after = pageToken === "" ? undefined : await openToken(deps, principal, pageToken);
+  const after = pageToken === "" ? undefined : await openCursor(deps, principal, "statusAt", pageToken);
   const page = await deps.tasks.search(principal, {
     limit: pageSize,
-    ...(contextId === "" ? {} : { contextId }),
-    ...(standing === undefined ? {} : { standing }),
-    ...(statusTimestampAfter === undefined ? {} : { since: Date.parse(statusTimestampAfter) }),
-    ...(after === undefined ? {} : { after }),
+    ...(contextId && { contextId }),
+    ...(standing && { standing }),
+    ...(statusTimestampAfter && { since: Date.parse(statusTimestampAfter) }),
+    ...(after && { after }),
   });
   const { read, rest } = await readAll(deps, principal, page.rows, request);
   const last = page.rows.at(-1 - rest);
   return {
     tasks: read,
-    nextPageToken: (page.more || rest > 0) && last ? await sealToken(deps, principal, last) : "",
+    nextPageToken: (page.more || rest > 0) && last ? await sealCursor(deps, principal, "statusAt", last) : "",
     pageSize,
     totalSize: page.total,
   };
@@ -74,21 +70,4 @@ function lengthOf({ stage, conversation }: TaskSnapshot): number {
   const result = stage.phase === "settled" && stage.outcome.kind === "result" ? stage.outcome.result : "";
   const texts = [result, extras ?? "", args, ...turns.map(({ message }) => message)];
   return texts.reduce((length, text) => length + text.length, 0);
-}
-
-const sealToken = ({ sealer, clock }: A2aDeps, principal: Principal, { statusAt, id }: TaskListRow): Promise<string> =>
-  sealer.seal(
-    PURPOSE,
-    { statusAt, id },
-    { principal: ownerOf(principal) ?? "anonymous", expiresAt: clock() + TOKEN_TTL_MS },
-  );
-
-async function openToken(
-  { sealer }: A2aDeps,
-  principal: Principal,
-  token: string,
-): Promise<NonNullable<TaskSearch["after"]>> {
-  const { statusAt, id } = (await sealer.open(PURPOSE, token, ownerOf(principal) ?? "anonymous")) ?? {};
-  if (typeof statusAt === "number" && typeof id === "string") return { statusAt, id };
-  throw new TaskError("invalid", "pageToken is none of yours, or it has expired; begin the list anew.");
 }

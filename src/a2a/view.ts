@@ -17,17 +17,16 @@ type TaskOptions = {
 /** A2A 1.0 §4.1.1. Strict clients refuse a field they do not know: what A2A has none for goes into the metadata. */
 export function toTask(task: TaskSnapshot, { historyLength, artifacts = true }: TaskOptions): Task {
   const { ttlMs, pollIntervalMs, origin, tool, progress } = task;
-  const [createdAt, updatedAt] = [time(task.createdAt), time(task.updatedAt)];
   const push = task.conversation?.push.map(pushFacts) ?? [];
   const facts = {
-    createdAt,
-    updatedAt,
+    createdAt: time(task.createdAt),
+    updatedAt: time(task.updatedAt),
     ttlMs,
     pollIntervalMs,
     origin,
     tool,
-    ...(progress ? { progress } : {}),
-    ...(push.length > 0 ? { push } : {}),
+    ...(progress && { progress }),
+    ...(push.length > 0 && { push }),
   };
   return {
     id: task.id,
@@ -73,7 +72,7 @@ export function historyOf(task: TaskSnapshot): Message[] {
   if (!conversation) return [];
   const { questions, turns } = conversation;
   // What was asked at once is one message, whole, as soon as some of it is answered.
-  const asked = [...Map.groupBy(questions, (question) => whenAsked(question, questions))];
+  const asked = [...Map.groupBy(questions, (question, at) => whenAsked(question, questions.slice(0, at)))];
   const heard = asked.filter(([, some]) => some.some(({ state }) => state.kind !== "open"));
   const news = [
     ...heard.map(([at, some]) => ({ at, message: asking(task, some, null) })),
@@ -85,11 +84,10 @@ export function historyOf(task: TaskSnapshot): Message[] {
 /** What a tool answered at once, without a task. Unlike a task, a message has no state that would say it failed. */
 export function toReply(result: ToolResult, contextId: string, messageId: string = crypto.randomUUID()): Message {
   const parts = toParts(result);
-  const failed = result.isError === true ? { [TASK_FACTS_URI]: { isError: true } } : undefined;
   return {
     ...message(messageId, parts.length > 0 ? parts : [textPart("")]),
     contextId,
-    metadata: result._meta || failed ? { ...result._meta, ...failed } : undefined,
+    metadata: result.isError ? { ...result._meta, [TASK_FACTS_URI]: { isError: true } } : result._meta,
   };
 }
 
@@ -100,19 +98,11 @@ function statusMessageOf(task: TaskSnapshot): Message | undefined {
     return telling(task, statusMessage ?? progress?.message);
   }
   const { outcome } = stage;
-  switch (outcome.kind) {
-    case "error": {
-      const { code, data } = outcome.error;
-      const metadata = { code, ...(data === undefined ? {} : { data: JSON.parse(data) as unknown }) };
-      return telling(task, outcome.error.message, metadata);
-    }
-    case "rejected":
-      return telling(task, outcome.reason);
-    case "result":
-    case "cancelled":
-    case "expired":
-      return telling(task, statusMessage);
+  if (outcome.kind === "error") {
+    const { code, message, data } = outcome.error;
+    return telling(task, message, { code, data: data && (JSON.parse(data) as unknown) });
   }
+  return telling(task, outcome.kind === "rejected" ? outcome.reason : statusMessage);
 }
 
 const telling = (task: TaskSnapshot, text: string | null | undefined, metadata?: object): Message | undefined =>
@@ -145,13 +135,8 @@ function promptOf({ params }: InputRequest): string {
  * A question that follows upon an answer, maybe within the same millisecond, comes after the message that brought it.
  * Otherwise nothing is said to a task before it asks.
  */
-const whenAsked = ({ askedAt, key }: Question, questions: readonly Question[]): number => {
-  const earlier = questions.slice(
-    0,
-    questions.findIndex((question) => question.key === key),
-  );
-  return earlier.some(({ state }) => state.kind !== "open" && state.at === askedAt) ? askedAt + 0.5 : askedAt;
-};
+const whenAsked = ({ askedAt }: Question, earlier: readonly Question[]): number =>
+  earlier.some(({ state }) => state.kind !== "open" && state.at === askedAt) ? askedAt + 0.5 : askedAt;
 
 /** As its sender wrote it; a call of another protocol in the words that would make the same task here. */
 function firstMessage(task: TaskSnapshot, { extras, arguments: args }: Conversation): Message {

@@ -7,7 +7,7 @@ import type { HELPER_TOOLS } from "../tool/declaration";
 import type { ToolResult } from "../tool/define-tool";
 import { compileJsonSchema } from "../tool/json-schema";
 import { askingText, statusOf, toHandle, toText } from "./handle-text";
-import { openCursor, sealCursor } from "./list-cursor";
+import { openCursor, sealCursor } from "../list-cursor";
 import { errorOf } from "./outcome";
 import type { McpDeps } from "./wing";
 
@@ -127,12 +127,12 @@ function taskList(deps: HelperDeps, principal: Principal): HelperTool {
     },
     annotations: { readOnlyHint: true, openWorldHint: false },
     async call({ cursor }) {
-      const after = cursor === undefined ? undefined : await openCursor(deps, principal, cursor as string);
-      if (after === null) throw new TaskError("invalid", "The cursor is not valid any more; list again without it.");
+      const after = cursor === undefined ? undefined : await openCursor(deps, principal, "createdAt", cursor as string);
       const { rows, more } = await deps.tasks.list(principal, { limit: PAGE, ...(after && { after }) });
       const last = more ? rows.at(-1) : undefined;
       const next =
-        last && `More: task_list with ${JSON.stringify({ cursor: await sealCursor(deps, principal, last) })}.`;
+        last &&
+        `More: task_list with ${JSON.stringify({ cursor: await sealCursor(deps, principal, "createdAt", last) })}.`;
       const lines = rows.map((row) => rowText(row, deps.clock()));
       const text = [...(lines.length === 0 ? ["No tasks."] : lines), ...(next ? [next] : [])].join("\n");
       return { content: [{ type: "text", text }] };

@@ -221,7 +221,7 @@ describe("a message to a task", () => {
     const taskId = task.id as string;
     const still = (await send([{ data: { v: 5 } }], { taskId })).result.task;
     expect(still.status.state).toBe("TASK_STATE_INPUT_REQUIRED");
-    expect(still.status.message.parts[0].text).toContain("This cannot be used");
+    expect(still.status.message.parts[0].text).toContain("cannot be used");
     expect(still.history).toHaveLength(2);
     expect((await send([{ text: "blue" }], { taskId })).result.task.status.state).toBe("TASK_STATE_COMPLETED");
   });

@@ -1,10 +1,9 @@
 import * as z from "zod";
 import { decodeBase64url, encodeBase64url } from "../../src/base64url";
 import type { LegacyRevision } from "../../src/mcp/legacy/revision";
-import { sealCursor } from "../../src/mcp/list-cursor";
+import { sealCursor } from "../../src/list-cursor";
 import { createSealer } from "../../src/seal";
 import type { Principal } from "../../src/service/principal";
-import type { TaskListRow } from "../../src/service/task-store";
 import { randomTaskId } from "../../src/task-id";
 import { defineTool } from "../../src/tool/define-tool";
 import { gate } from "./gate";
@@ -149,10 +148,10 @@ export async function world(identified: boolean, version: LegacyRevision["versio
     session: identified ? [clients.a.sessionId as string] : [],
     cursor: identified
       ? [
-          await sealCursor({ sealer, clock: Date.now }, principal("a"), {
+          await sealCursor({ sealer, clock: Date.now }, principal("a"), "createdAt", {
             createdAt: Date.now() + 60_000,
             id: settled,
-          } as TaskListRow),
+          }),
         ]
       : [],
     state: identified

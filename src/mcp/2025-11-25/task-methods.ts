@@ -2,7 +2,7 @@ import { TaskError } from "../../task/errors";
 import type { JsonText } from "../../task/json";
 import type { Call } from "../legacy/call";
 import { ListParams } from "../legacy/schemas";
-import { openCursor, sealCursor } from "../list-cursor";
+import { openCursor, sealCursor } from "../../list-cursor";
 import { readParams } from "../schemas";
 import { TaskParams } from "./schemas";
 import { toStatus, toTask } from "./view";
@@ -27,14 +27,11 @@ export async function cancelTask(call: Call): Promise<JsonText> {
 export async function listTasks(call: Call): Promise<JsonText> {
   const { deps, principal } = call;
   const { cursor } = readParams(call, ListParams);
-  const after = cursor === undefined ? undefined : await openCursor(deps, principal, cursor);
-  if (after === null) {
-    throw new TaskError("invalid", "The cursor is not one of this server's, or has expired; list again without it.");
-  }
+  const after = cursor === undefined ? undefined : await openCursor(deps, principal, "createdAt", cursor);
   const { rows, more } = await deps.tasks.list(principal, { limit: PAGE, ...(after && { after }) });
   const tasks = await Promise.all(rows.map(({ id }) => deps.tasks.peek(principal, id)));
   const last = more ? rows.at(-1) : undefined;
-  const nextCursor = last && (await sealCursor(deps, principal, last));
+  const nextCursor = last && (await sealCursor(deps, principal, "createdAt", last));
   // Some may have expired since the list was made.
   return JSON.stringify({ tasks: tasks.flatMap((task) => (task ? [toTask(task)] : [])), nextCursor });
 }
