@@ -13,7 +13,6 @@ import { toTask } from "./view";
 export function handlerFor(deps: A2aDeps, caller: Caller): Handler {
   const { tasks } = deps;
   const { principal, signal, origin } = caller;
-  const configs = pushConfigs(deps, caller);
 
   /** The task as the caller may read it now. Its history is read only where some of it is wanted. */
   const read = async (id: string, historyLength: number | undefined): Promise<Task> => {
@@ -26,17 +25,17 @@ export function handlerFor(deps: A2aDeps, caller: Caller): Handler {
 
     async sendMessage(request) {
       const sent = await send(deps, caller, request);
-      if (sent.kind === "message") return sent.message;
+      if (typeof sent !== "string") return sent;
       const { historyLength, returnImmediately = false } = request.configuration ?? {};
-      const held = returnImmediately ? null : await waitFor(deps, caller, sent.id);
-      return held && historyLength === 0 ? toTask(held, { historyLength }) : read(sent.id, historyLength);
+      const held = returnImmediately ? null : await waitFor(deps, caller, sent);
+      return held && historyLength === 0 ? toTask(held, { historyLength }) : read(sent, historyLength);
     },
 
     async *sendMessageStream(request) {
       const sent = await send(deps, caller, request);
-      if (sent.kind === "message") return yield { payload: { $case: "message", value: sent.message } };
+      if (typeof sent !== "string") return yield { payload: { $case: "message", value: sent } };
       const { historyLength } = request.configuration ?? {};
-      yield* taskStream(tasks, principal, sent.id, { signal, historyLength, restAt: "input" });
+      yield* taskStream(tasks, principal, sent, { signal, historyLength, restAt: "input" });
     },
 
     async getTask({ id, historyLength }) {
@@ -59,9 +58,6 @@ export function handlerFor(deps: A2aDeps, caller: Caller): Handler {
       yield* taskStream(tasks, principal, id, { signal, historyLength: undefined, restAt: "settled" });
     },
 
-    createTaskPushNotificationConfig: (config) => configs.set(config),
-    getTaskPushNotificationConfig: ({ taskId, id }) => configs.get(taskId, id),
-    listTaskPushNotificationConfigs: async ({ taskId }) => ({ configs: await configs.list(taskId), nextPageToken: "" }),
-    deleteTaskPushNotificationConfig: ({ taskId, id }) => configs.remove(taskId, id),
+    ...pushConfigs(deps, caller),
   };
 }

@@ -25,7 +25,15 @@ type StoredPart = {
   readonly mediaType?: string;
 };
 
-const KINDS = ["text", "raw", "url", "data"] as const;
+/** What a message may be without. */
+export const BARE = {
+  messageId: "",
+  contextId: "",
+  taskId: "",
+  metadata: undefined,
+  extensions: [],
+  referenceTaskIds: [],
+} satisfies Partial<Message>;
 
 /** A message as it is kept: whole, whatever its sender put into it. */
 export const storedMessage = ({ role, parts, ...others }: Message): JsonText =>
@@ -36,11 +44,13 @@ export const storedMessage = ({ role, parts, ...others }: Message): JsonText =>
   });
 
 export function messageOf(text: JsonText): Message {
-  const stored = JSON.parse(text) as StoredMessage;
-  const { messageId = "", contextId = "", taskId = "", parts = [], metadata } = stored;
-  const { extensions = [], referenceTaskIds = [] } = stored;
-  const role = stored.role === "ROLE_AGENT" ? ROLE.agent : ROLE.user;
-  return { messageId, contextId, taskId, role, parts: parts.map(fromStored), metadata, extensions, referenceTaskIds };
+  const { role, parts = [], ...others } = JSON.parse(text) as StoredMessage;
+  return {
+    ...BARE,
+    ...others,
+    role: role === "ROLE_AGENT" ? ROLE.agent : ROLE.user,
+    parts: parts.map(fromStored),
+  };
 }
 
 function toStored({ content, ...others }: Part): object {
@@ -50,12 +60,11 @@ function toStored({ content, ...others }: Part): object {
   return { [content.$case]: value, ...filled(others) };
 }
 
-function fromStored(stored: StoredPart): Part {
-  const { metadata, filename = "", mediaType = "" } = stored;
-  const kind = KINDS.find((name) => Object.hasOwn(stored, name)) ?? "data";
-  const value = kind === "raw" ? bytesOf(stored.raw ?? "") : stored[kind];
+function fromStored({ metadata, filename = "", mediaType = "", ...content }: StoredPart): Part {
+  const [[kind, value] = ["data", null]] = Object.entries(content);
   // Which kind of value goes with which kind of part is what was stored.
-  return { content: { $case: kind, value } as Part["content"], metadata, filename, mediaType };
+  const read = { $case: kind, value: kind === "raw" ? bytesOf(String(value)) : value } as Part["content"];
+  return { content: read, metadata, filename, mediaType };
 }
 
 const filled = (fields: object): object =>

@@ -3,6 +3,7 @@ import { checkedUrl } from "../service/safe-fetch";
 import { notFound, TaskError } from "../task/errors";
 import type { PushTarget, PushWish } from "../task/task";
 import { ToolError } from "../tool/define-tool";
+import type { Handler } from "./ask";
 import type { A2aDeps, Caller } from "./deps";
 import { A2aError } from "./errors";
 
@@ -18,26 +19,26 @@ export function pushConfigs(deps: A2aDeps, caller: Caller) {
   };
 
   return {
-    list,
-
-    async set(config: TaskPushNotificationConfig): Promise<TaskPushNotificationConfig> {
+    async createTaskPushNotificationConfig(config) {
       const target = newTarget(deps, caller, config);
       await tasks.setPush(principal, config.taskId, target);
       return toConfig(config.taskId, target);
     },
 
-    async get(taskId: string, id: string): Promise<TaskPushNotificationConfig> {
+    async getTaskPushNotificationConfig({ taskId, id }) {
       // In 0.3 the id may be left out, where there is one configuration.
       const found = (await list(taskId)).find((config) => id === "" || config.id === id);
       if (!found) throw notFound();
       return found;
     },
 
-    async remove(taskId: string, id: string): Promise<void> {
+    listTaskPushNotificationConfigs: async ({ taskId }) => ({ configs: await list(taskId), nextPageToken: "" }),
+
+    async deleteTaskPushNotificationConfig({ taskId, id }) {
       requirePush(deps);
       await tasks.removePush(principal, taskId, id);
     },
-  };
+  } satisfies Partial<Handler>;
 }
 
 /** The configuration as it is kept. Throws when its URL is none that may be called, before anything is stored. */
@@ -51,9 +52,9 @@ export function newTarget(deps: A2aDeps, { wire }: Caller, config: TaskPushNotif
     throw refused;
   }
   return {
-    id: config.id === "" ? crypto.randomUUID() : config.id,
+    id: config.id || crypto.randomUUID(),
     url,
-    token: token === "" ? null : token,
+    token: token || null,
     authentication: authentication
       ? { scheme: authentication.scheme, credentials: authentication.credentials || null }
       : null,

@@ -19,34 +19,31 @@ import { newTarget } from "./push-configs";
 import { askedOf, type Asked } from "./skills";
 import { toReply } from "./view";
 
-/** What a message came to: a task, new or gone on with; or at once a message, from a tool that makes no tasks. */
-export type Sent =
-  | { readonly kind: "message"; readonly message: Message }
-  | { readonly kind: "task"; readonly id: string };
-
-/** Durable when it resolves (A2A 1.0 §3.1.1). */
-export async function send(deps: A2aDeps, caller: Caller, request: SendMessageRequest): Promise<Sent> {
-  const { message } = request;
-  if (!message) throw new TaskError("invalid", "params.message is required.");
+/**
+ * What a message came to: the id of a task, new or gone on with; or at once a message, from a tool that makes no tasks.
+ * Durable when it resolves (A2A 1.0 §3.1.1).
+ */
+export async function send(deps: A2aDeps, caller: Caller, request: SendMessageRequest): Promise<Message | string> {
+  // There is one: it was read.
+  const message = request.message as Message;
+  const { contextId, taskId } = message;
   const config = request.configuration?.taskPushNotificationConfig;
   const target = config && newTarget(deps, caller, config);
-  if (message.taskId !== "") {
+  if (taskId !== "") {
     await followUp(deps, caller, message, target);
-    return { kind: "task", id: message.taskId };
+    return taskId;
   }
   const asked = await askedOf(deps, message, request.metadata);
   const { tool } = asked.tool;
-  if (tool.task === "forbidden" && !tool.prepare && !tool.asks?.length) {
-    return { kind: "message", message: await reply(deps, caller, asked, message.contextId) };
-  }
+  if (tool.task === "forbidden" && !tool.prepare && !tool.asks?.length) return reply(deps, caller, asked, contextId);
   const { task } = await deps.tasks.start({
     ...startOf(deps, caller, asked),
     extras: storedMessage(message),
-    ...(message.contextId === "" ? {} : { contextId: message.contextId }),
-    ...(target ? { push: [{ ...target, cursor: 0, failures: 0, retryAt: null, dead: [] }] } : {}),
+    ...(contextId && { contextId }),
+    ...(target && { push: [{ ...target, cursor: 0, failures: 0, retryAt: null, dead: [] }] }),
     ...keyOf(caller),
   });
-  return { kind: "task", id: task.id };
+  return task.id;
 }
 
 /** The task when it rests, or after so many ms at most. Rejects with the signal's reason when the client leaves. */
@@ -115,7 +112,7 @@ async function reply(deps: A2aDeps, caller: Caller, asked: Asked, contextId: str
     onFault: toolFailed(log, name),
   };
   const outcome = await callInline(request);
-  if (outcome.kind === "result") return toReply(outcome.result, contextId === "" ? crypto.randomUUID() : contextId);
+  if (outcome.kind === "result") return toReply(outcome.result, contextId || crypto.randomUUID());
   if (outcome.kind === "error") throw new A2aError("unsupported", outcome.error.message);
   throw new A2aError("unsupported", `The skill "${name}" asks something, which it may do only as a task.`);
 }

@@ -4,7 +4,7 @@ import { standingOf } from "../task/standing";
 import type { InputRequest, PushTarget, Question } from "../task/task";
 import type { ToolResult } from "../tool/define-tool";
 import { INPUT_REQUESTS_URI, TASK_FACTS_URI } from "./extensions";
-import { messageOf } from "./messages";
+import { BARE, messageOf } from "./messages";
 import { dataPart, textPart, toParts } from "./parts";
 import { ROLE, stateOf } from "./states";
 
@@ -155,16 +155,7 @@ const placed = (task: TaskSnapshot, one: Message): Message => ({
 const byAgent = (task: TaskSnapshot, kind: string, parts: Part[]): Message =>
   placed(task, message(`${task.id}.${fingerprint(JSON.stringify([kind, parts]))}`, parts));
 
-const message = (messageId: string, parts: Part[]): Message => ({
-  messageId,
-  contextId: "",
-  taskId: "",
-  role: ROLE.agent,
-  parts,
-  metadata: undefined,
-  extensions: [],
-  referenceTaskIds: [],
-});
+const message = (messageId: string, parts: Part[]): Message => ({ ...BARE, messageId, role: ROLE.agent, parts });
 
 /** FNV-1a: enough to tell the messages of one task apart. */
 function fingerprint(text: string): string {
