@@ -1,4 +1,5 @@
 import { createMiddleware } from "hono/factory";
+import { Hono } from "hono/tiny";
 import { INVALID_REQUEST } from "./json-rpc";
 import { originAllowed } from "./origin";
 
@@ -18,6 +19,20 @@ export const cors = (config: { readonly allowedOrigins: readonly string[] }) =>
     c.res.headers.set("Access-Control-Allow-Origin", origin);
     c.res.headers.set("Access-Control-Expose-Headers", EXPOSED);
   });
+
+/** For routes that pages of any origin may read: they say nothing that is not public. */
+export function publicRoutes(): Hono {
+  const routes = new Hono();
+  routes.use(async (c, next) => {
+    await next();
+    c.res.headers.set("Access-Control-Allow-Origin", "*");
+  });
+  // Clients send a header with their protocol's version along.
+  routes.options("*", (c) =>
+    c.body(null, 204, { "Access-Control-Allow-Methods": "GET", "Access-Control-Allow-Headers": "*" }),
+  );
+  return routes;
+}
 
 /** Without `WWW-Authenticate` a page could not find out where to get a token. */
 const EXPOSED = "WWW-Authenticate, Mcp-Session-Id, Retry-After, ETag, A2A-Extensions, X-A2A-Extensions";

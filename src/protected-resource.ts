@@ -1,21 +1,13 @@
-import { Hono } from "hono/tiny";
+import { publicRoutes } from "./cors";
 import type { OAuthSettings } from "./env";
 import { tokenScope } from "./oauth";
 
 /**
  * Where clients of each door (`/mcp`) get their tokens (RFC 9728): at the door's own address, and the first one's at the
- * root too. For pages of any origin: it says nothing that is not public.
+ * root too.
  */
-export function protectedResource(oauth: OAuthSettings | null, doors: readonly string[]): Hono {
-  const routes = new Hono();
-  routes.use(async (c, next) => {
-    await next();
-    c.res.headers.set("Access-Control-Allow-Origin", "*");
-  });
-  // The official client sends `MCP-Protocol-Version` along.
-  routes.options("*", (c) =>
-    c.body(null, 204, { "Access-Control-Allow-Methods": "GET", "Access-Control-Allow-Headers": "*" }),
-  );
+export function protectedResource(oauth: OAuthSettings | null, doors: readonly string[]) {
+  const routes = publicRoutes();
   for (const path of ["/", ...doors]) {
     routes.get(path, (c) => {
       if (oauth === null) return c.notFound();

@@ -11,5 +11,5 @@ export const AGENT_CARD_PATH = "/.well-known/agent-card.json";
 /** The Agent2Agent protocol: the endpoint, and the card for everybody. */
 export const a2aDoors = (deps: A2aDeps, authenticate: Authenticate) => ({
   endpoint: new Hono().all("*", a2aRoutes(deps, authenticate, handlerFor)),
-  card: new Hono().all("/", cardRoutes(deps)),
+  card: cardRoutes(deps),
 });

@@ -46,6 +46,11 @@ export async function* taskStream(
       return null;
     })
     .finally(() => heard.close());
+  const standing = async (entry: LogEntry, told?: TaskSnapshot) => {
+    if (told && entry.event === "expired") return expired(told, entry);
+    if (entry.phase === "settled") return ended;
+    return told && entry.phase === "working" ? told : tasks.peek(principal, id);
+  };
   try {
     await tasks.occupy(principal, over.signal);
     /** As far as it has been told. */
@@ -62,20 +67,11 @@ export async function* taskStream(
         continue;
       }
       const { entry } = news;
-      if (known) known = moved(known, entry);
-      const told = known;
+      known &&= moved(known, entry);
       // Read only for what an entry does not say itself.
       let read: Promise<TaskSnapshot | null> | undefined;
-      const task = () =>
-        (read ??=
-          entry.event === "expired" && told
-            ? Promise.resolve(expired(told, entry))
-            : entry.phase === "settled"
-              ? ended
-              : entry.phase === "working" && told
-                ? Promise.resolve(told)
-                : tasks.peek(principal, id));
-      for (const update of await updatesOf(entry, task)) yield update;
+      const task = () => (read ??= standing(entry, known));
+      yield* await updatesOf(entry, task);
       if (entry.phase === "settled") return;
       if (entry.phase !== "input_required") continue;
       const now = await task();

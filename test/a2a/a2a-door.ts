@@ -66,8 +66,7 @@ export function openDoor(
     ? async () => ({ kind: "principal", principal }) as const
     : authenticator(config, { clock });
   const endpoint = a2aRoutes(deps, authenticate, handlerFor);
-  const card = cardRoutes(deps);
-  const app = new Hono().all("/a2a/*", (c) => endpoint(c)).all(AGENT_CARD_PATH, (c) => card(c));
+  const app = new Hono().all("/a2a/*", (c) => endpoint(c)).route(AGENT_CARD_PATH, cardRoutes(deps));
 
   const request = async (path: string, init: RequestInit = {}): Promise<Response> =>
     app.request(`${ORIGIN}${path}`, init);
