@@ -1,16 +1,17 @@
 import type { JsonText } from "../task/json";
+import { objectText } from "./record-text";
 
 /** What an operation answers: JSON text, so that the caller's own values go out as they came in. */
 export type Answer = {
   readonly status: number;
   readonly text: JsonText;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 };
 
-export const ok = (text: JsonText, headers?: Answer["headers"]): Answer => ({
+/** Plain members, and members that are JSON text. */
+export const ok = (...members: Parameters<typeof objectText>): Answer => ({
   status: 200,
-  text,
-  ...(headers ? { headers } : {}),
+  text: objectText(...members),
 });
 
 export const toResponse = ({ status, text, headers }: Answer): Response =>

@@ -5,6 +5,7 @@ import type { Principal } from "../service/principal";
 import type { RemoteTools, ToolCatalog } from "../service/tool-catalog";
 import type { WorkService } from "../service/work-service";
 import type { JsonText } from "../task/json";
+import type { Answer } from "./answer";
 import type { StoreApi } from "./api";
 
 /** What the store API stands on. */
@@ -35,5 +36,5 @@ export type Operation = {
   readonly hasBody?: true;
   /** The condition (RFC 9110 §13.1) that it understands; one that it does not is refused. */
   readonly condition?: "if-match" | "if-none-match";
-  readonly serve: (c: StoreContext) => Promise<Response>;
+  readonly serve: (c: StoreContext) => Promise<Answer | Response>;
 };

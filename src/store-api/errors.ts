@@ -3,6 +3,7 @@ import { FAULT, logThrown, retryAfter } from "../service/thrown";
 import { TaskError, type TaskErrorCode } from "../task/errors";
 import type { JsonText } from "../task/json";
 import type { Answer } from "./answer";
+import { objectText } from "./record-text";
 
 /** What the inside calls it → what this door says. */
 const STATUS = {
@@ -38,34 +39,32 @@ export type DoorCode =
 type ErrorFacts = {
   readonly data?: object;
   readonly headers?: Answer["headers"];
-  /** Members beside `error`: JSON text, such as `"record":{…}`. */
-  readonly beside?: JsonText;
+  /** Members beside `error`, of JSON text. */
+  readonly beside?: Readonly<Record<string, JsonText | null>>;
 };
 
 /** What this door itself has to refuse. */
 export class Refused extends Error {
-  readonly status: number;
   readonly code: TaskErrorCode | DoorCode;
-  readonly facts: ErrorFacts;
+  readonly answer: Answer;
 
-  constructor(status: number, code: TaskErrorCode | DoorCode, message: string, facts: ErrorFacts = {}) {
+  constructor(status: number, code: TaskErrorCode | DoorCode, message: string, facts?: ErrorFacts) {
     super(message);
-    this.status = status;
     this.code = code;
-    this.facts = facts;
+    this.answer = errorAnswer(status, code, message, facts);
   }
 }
 
-export function errorAnswer(
+export const errorAnswer = (
   status: number,
   code: TaskErrorCode | DoorCode,
   message: string,
-  { data, headers, beside }: ErrorFacts = {},
-): Answer {
-  const error = { code, message, ...(data && Object.keys(data).length > 0 ? { data } : {}) };
-  const text = `{"error":${JSON.stringify(error)}${beside === undefined ? "" : `,${beside}`}}`;
-  return { status, text, ...(headers ? { headers } : {}) };
-}
+  { data = {}, headers, beside }: ErrorFacts = {},
+): Answer => ({
+  status,
+  text: objectText({ error: { code, message, ...(Object.keys(data).length > 0 && { data }) } }, beside),
+  headers,
+});
 
 /** Whatever was thrown, as this door says it, and a line of it in the log. */
 export function explainThrown(
@@ -73,21 +72,14 @@ export function explainThrown(
   log: ((line: object) => void) | undefined,
   principal?: Principal,
 ): Answer {
-  const answer = answerTo(thrown);
-  const code = thrown instanceof TaskError || thrown instanceof Refused ? thrown.code : "internal";
+  const { code, answer } = thrown instanceof Refused ? thrown : refusedBy(thrown);
   logThrown(thrown, { status: answer.status, code }, log, principal);
   return answer;
 }
 
-function answerTo(thrown: unknown): Answer {
-  if (thrown instanceof Refused) {
-    return errorAnswer(thrown.status, thrown.code, thrown.message, thrown.facts);
-  }
-  if (!(thrown instanceof TaskError)) {
-    return errorAnswer(STATUS.internal, "internal", FAULT);
-  }
-  const { code, message, data } = thrown;
+function refusedBy(thrown: unknown): Refused {
+  const { code, message, data } = thrown instanceof TaskError ? thrown : new TaskError("internal", FAULT);
   const { retryAfterMs } = data;
   const headers = retryAfterMs === undefined ? {} : retryAfter(retryAfterMs);
-  return errorAnswer(STATUS[code], code, message, { data, headers });
+  return new Refused(STATUS[code], code, message, { data, headers });
 }

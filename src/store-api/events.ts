@@ -1,44 +1,52 @@
-import { eventStream, SendQueue } from "../event-stream";
+import { dropWhenGone, eventStream, SendQueue } from "../event-stream";
 import { acceptsOf } from "../media-types";
 import type { Namespace } from "../record/record";
 import { slowAnswer } from "../slow-answer";
 import { TaskError } from "../task/errors";
-import { ok, toResponse } from "./answer";
-import type { As, Entries } from "./api";
+import { ok, toResponse, type Answer } from "./answer";
+import type { As, Entries, StoreApi } from "./api";
 import type { StoreContext, StoreDeps } from "./deps";
 import { explainThrown, Refused } from "./errors";
-import { asOf, found } from "./record-answers";
+import { found } from "./record-answers";
 import { entryText, listText } from "./record-text";
-import { EventsQuery, LONGEST_WAIT_MS, readQuery } from "./schemas";
+import { LONGEST_WAIT_MS } from "./schemas";
 
 /** Proxies cut streams that are quiet for a minute or two. */
 const KEEP_ALIVE_MS = 15_000;
+
+type EventsCall = {
+  readonly api: StoreApi;
+  readonly namespace: Namespace;
+  readonly id: string;
+  readonly as: As & { readonly after?: number; readonly waitMs?: number };
+};
 
 /** The entries of one record's log after a cursor. Null when there is no such record, or no longer. */
 type Feed = (options: { after: number; waitMs: number; signal: AbortSignal }) => Promise<Entries | null>;
 
 /** A record's log: as one answer, which waits for something new when it is asked to, or as a stream. */
-export async function serveEvents(c: StoreContext, { store, log }: StoreDeps, { name }: Namespace): Promise<Response> {
+export async function serveEvents(
+  c: StoreContext,
+  { log }: Pick<StoreDeps, "log">,
+  callOf: () => EventsCall,
+): Promise<Answer | Response> {
   // HEAD would come in as a GET whose stream nobody reads.
   if (c.req.raw.method === "HEAD")
     throw new Refused(405, "method_not_allowed", "This takes GET.", { headers: { Allow: "GET" } });
-  const { after: from = 0, waitMs = 0, ...whose } = readQuery(EventsQuery, c.req.queries());
-  const as: As = asOf(whose);
-  const { principal } = c.var;
-  const api = store.as(principal);
-  const id = c.req.param("id") ?? "";
-  const feed: Feed = (options) => api.events(name, id, { ...as, ...options });
+  const { api, namespace, id, as } = callOf();
+  const { after: from = 0, waitMs = 0, ...whose } = as;
+  const feed: Feed = (options) => api.events(namespace.name, id, { ...whose, ...options });
 
   const accepts = acceptsOf(c.req.header("accept") ?? null);
   if (!accepts.json && !accepts.eventStream) {
     throw new Refused(406, "not_acceptable", "Accept must allow application/json or text/event-stream.");
   }
-  const onLate = (thrown: unknown): void => void explainThrown(thrown, log, principal);
+  const onLate = (thrown: unknown): void => void explainThrown(thrown, log, c.var.principal);
   if (!accepts.json) return streamOf(c, feed, lastEventId(c) ?? from, onLate);
   const { signal } = c.req.raw;
   // What is missing is told as such, before the wait.
   const page = found(await feed({ after: from, waitMs: 0, signal }));
-  if (page.entries.length > 0 || waitMs === 0) return toResponse(pageAnswer(page));
+  if (page.entries.length > 0 || waitMs === 0) return pageAnswer(page);
   // By then the status may be out, so that it went meanwhile is told in the body.
   const wait = async (left: AbortSignal) => {
     const next = await feed({ after: from, waitMs, signal: left });
@@ -53,19 +61,15 @@ async function streamOf(
   from: number,
   onLate: (thrown: unknown) => void,
 ): Promise<Response> {
-  const gone = new AbortController();
-  const { signal } = gone;
   const queue = new SendQueue();
+  const { gone, leave } = dropWhenGone(queue, c.req.raw.signal);
+  const { signal } = gone;
   const first = found(await feed({ after: from, waitMs: 0, signal }));
   const follow = async (): Promise<void> => {
     for (let page: Entries | null = first; page !== null && !signal.aborted;) {
       for (const entry of page.entries) await queue.push({ id: String(entry.seq), data: entryText(entry) });
       page = await feed({ after: page.cursor, waitMs: LONGEST_WAIT_MS, signal });
     }
-  };
-  const leave = (): void => {
-    gone.abort();
-    queue.drop();
   };
   void follow()
     .catch((thrown: unknown) => {
@@ -84,5 +88,5 @@ function lastEventId(c: StoreContext): number | undefined {
   return Number(id);
 }
 
-const pageAnswer = ({ entries, cursor }: Entries, gone = false) =>
-  ok(`{"entries":${listText(entries.map(entryText))},"cursor":${cursor},"gone":${gone}}`);
+const pageAnswer = ({ entries, cursor }: Entries, gone = false): Answer =>
+  ok({ cursor, gone }, { entries: listText(entries.map(entryText)) });

@@ -1,8 +1,10 @@
 import { membersOf } from "../record/members";
+import type { RecordChanges } from "../record/command";
 import type { TaskFields } from "../record/record";
 import { TaskError } from "../task/errors";
 import type { JsonText } from "../task/json";
 import type { StoreContext } from "./deps";
+import { given } from "./given";
 import type { TaskFieldsBody } from "./schemas";
 
 /** The very text of a member that the body must have. */
@@ -18,30 +20,17 @@ type Body = {
 };
 
 /** What a body says of a record: our own fields as they were checked, the caller's values as the text it sent. */
-export function postedRecord(body: Body, text: JsonText) {
-  const members = membersOf(text);
-  const document = members.get("document");
-  const task = members.get("task");
-  return {
-    ...(body.ttlMs === undefined ? {} : { ttlMs: body.ttlMs }),
-    ...(body.task && task !== undefined ? { task: taskFieldsOf(body.task, task) } : {}),
-    ...(document === undefined ? {} : { document }),
-  };
+export function postedRecord(c: StoreContext, { ttlMs, task }: Body): RecordChanges {
+  const members = membersOf(c.var.posted.text);
+  const fields = task ? taskFieldsOf(task, members.get("task") ?? "{}") : undefined;
+  return given({ ttlMs, task: fields, document: members.get("document") });
 }
 
 function taskFieldsOf({ status, statusMessage, pollIntervalMs }: Partial<TaskFieldsBody>, text: JsonText) {
   const { inputRequests, inputResponses, result, error } = Object.fromEntries(membersOf(text));
-  const given: Partial<TaskFields> = {
-    ...(status === undefined ? {} : { status }),
-    ...(statusMessage === undefined ? {} : { statusMessage }),
-    ...(pollIntervalMs === undefined ? {} : { pollIntervalMs }),
-    ...(inputRequests === undefined ? {} : { inputRequests }),
-    ...(inputResponses === undefined ? {} : { inputResponses }),
-    ...(result === undefined ? {} : { result: orNone(result) }),
-    ...(error === undefined ? {} : { error: orNone(error) }),
-  };
-  return given;
+  const values = { inputRequests, inputResponses, result: orNone(result), error: orNone(error) };
+  return given({ status, statusMessage, pollIntervalMs, ...values }) satisfies Partial<TaskFields>;
 }
 
 /** In JSON, no result and the result `null` are the same. */
-const orNone = (text: JsonText): JsonText | null => (text === "null" ? null : text);
+const orNone = (text: JsonText | undefined): JsonText | null | undefined => (text === "null" ? null : text);

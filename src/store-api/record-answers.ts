@@ -4,24 +4,24 @@ import { TaskError } from "../task/errors";
 import type { Answer } from "./answer";
 import type { As } from "./api";
 import { errorAnswer, Refused } from "./errors";
+import { given } from "./given";
 import { etagOf } from "./preconditions";
 import { recordText } from "./record-text";
 import type { WhoseQuery } from "./schemas";
 
-/** For whom a call says it is, in its query. */
-export function asOf({ owner, unowned, any }: WhoseQuery): As {
+/** A query in the words of the API: for whom it is, and what else it says. */
+export function asOf<Q extends WhoseQuery>({ owner, unowned, any, ...rest }: Q) {
   if ([owner, unowned, any].filter((value) => value !== undefined).length > 1) {
     throw new TaskError("invalid", "Say one of owner, unowned and any in the query, or none.");
   }
-  if (any) return { any: true };
-  if (unowned) return { owner: null };
-  return owner === undefined ? {} : { owner };
+  const whose: As = any ? { any: true } : given({ owner: unowned ? null : owner });
+  return { ...given(rest), ...whose };
 }
 
 /** Missing, foreign and expired read the same. That it is the record which is missing stands beside the error. */
 export function found<T>(value: T | null): T {
   if (value !== null) return value;
-  throw new Refused(404, "not_found", "No such record, or it has expired.", { beside: '"record":null' });
+  throw new Refused(404, "not_found", "No such record, or it has expired.", { beside: { record: null } });
 }
 
 type RecordFacts = { readonly status?: number; readonly changed?: boolean };
@@ -35,7 +35,7 @@ export const recordAnswer = (record: StoredRecord, { status = 200, changed }: Re
 /** What became of a write: a success, or why not and the record as it is now. */
 export function writtenAnswer(written: RecordWritten | null): Answer {
   const { kind, record } = found(written);
-  const facts = { headers: { ETag: etagOf(record) }, beside: `"record":${recordText(record)}` };
+  const facts = { headers: { ETag: etagOf(record) }, beside: { record: recordText(record) } };
   switch (kind) {
     case "written":
       return recordAnswer(record, { changed: true });

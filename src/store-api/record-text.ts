@@ -4,34 +4,25 @@ import type { JsonText } from "../task/json";
 // Written by hand, so that what is the caller's own goes out byte for byte as it came in.
 
 /** `changed` of a write's answer: whether it changed anything. */
-export function recordText(record: StoredRecord, changed?: boolean): JsonText {
-  const { task, document, ...facts } = record;
-  const members = [`"task":${task ? taskText(task) : "null"}`, `"document":${document}`];
-  if (changed !== undefined) members.push(`"changed":${changed}`);
-  return withMembers(facts, members);
-}
+export const recordText = ({ task, document, ...facts }: StoredRecord, changed?: boolean): JsonText =>
+  objectText({ ...facts, changed }, { task: task && taskText(task), document });
 
-export function entryText({ event, ...facts }: RecordEntry): JsonText {
-  const text = event.kind === "answered" ? answeredText(event) : JSON.stringify(event);
-  return withMembers(facts, [`"event":${text}`]);
-}
+export const entryText = ({ event, ...facts }: RecordEntry): JsonText =>
+  objectText(facts, { event: event.kind === "answered" ? answeredText(event) : JSON.stringify(event) });
 
-export const revisionText = ({ document, ...facts }: Revision): JsonText =>
-  withMembers(facts, [`"document":${document}`]);
+export const revisionText = ({ document, ...facts }: Revision): JsonText => objectText(facts, { document });
 
 export const listText = (texts: readonly JsonText[]): JsonText => `[${texts.join(",")}]`;
 
+/** A JSON object of plain members, and of members whose values are JSON text; null is JSON's own. */
+export function objectText(facts: object, texts: Readonly<Record<string, JsonText | null>> = {}): JsonText {
+  const members = Object.entries(texts).map(([key, text]) => `${JSON.stringify(key)}:${text}`);
+  const plain = JSON.stringify(facts).slice(1, -1);
+  return `{${[...(plain ? [plain] : []), ...members].join(",")}}`;
+}
+
 const taskText = ({ inputRequests, inputResponses, result, error, ...facts }: TaskFields): JsonText =>
-  withMembers(facts, [
-    `"inputRequests":${inputRequests}`,
-    `"inputResponses":${inputResponses}`,
-    `"result":${result}`,
-    `"error":${error}`,
-  ]);
+  objectText(facts, { inputRequests, inputResponses, result, error });
 
 const answeredText = ({ response, ...facts }: Extract<RecordEntry["event"], { kind: "answered" }>): JsonText =>
-  withMembers(facts, [`"response":${response}`]);
-
-/** Members with the text of their values, behind those of a plain object that has some. */
-export const withMembers = (facts: object, members: readonly JsonText[]): JsonText =>
-  `${JSON.stringify(facts).slice(0, -1)},${members.join(",")}}`;
+  objectText(facts, { response });

@@ -1,6 +1,7 @@
-import { createMiddleware } from "hono/factory";
 import { Hono } from "hono/tiny";
 import type { Authenticate, Door } from "../auth";
+import type { Config } from "../env";
+import type { Principal } from "../service/principal";
 import { readBody } from "../body";
 import { jsonTextOf, parseJson } from "../json";
 import { isJson } from "../media-types";
@@ -8,7 +9,7 @@ import type { Namespace } from "../record/record";
 import { TaskError } from "../task/errors";
 import { untilExpiry } from "../until-expiry";
 import { toResponse } from "./answer";
-import type { Operation, StoreContext, StoreDeps, StoreEnv } from "./deps";
+import type { Operation, Posted, StoreContext, StoreDeps, StoreEnv } from "./deps";
 import { explainThrown, Refused } from "./errors";
 import { noOtherCondition } from "./preconditions";
 import { recordOperations } from "./records";
@@ -26,10 +27,14 @@ export function storeRoutes(deps: StoreDeps, authenticate: Authenticate): Hono<S
   const routes = new Hono<StoreEnv>();
   const operations = operationsOf(deps);
   for (const { method, path, opens, hasBody, condition, serve } of operations) {
-    const body = hasBody ? [mediaType, jsonBody(deps)] : [];
-    routes.on(method, path, wellFormed, knownCaller(deps, authenticate, opens), ...body, async (c) => {
+    routes.on(method, path, async (c) => {
+      mustBeWellFormed(c.req.raw.url);
+      const principal = await knownCaller(c, deps.config, authenticate, opens);
+      c.set("principal", principal);
+      if (hasBody) c.set("posted", await posted(c, deps.config));
       noOtherCondition(c.req.raw.headers, condition);
-      return serve(c);
+      const answer = await serve(c);
+      return answer instanceof Response ? untilExpiry(answer, principal, deps.clock) : toResponse(answer);
     });
   }
   for (const path of new Set(operations.map((operation) => operation.path))) {
@@ -51,29 +56,27 @@ const notAllowed = (methods: readonly string[]): Refused =>
   });
 
 /** The router decodes what it can; an id must be exactly what was meant. */
-const wellFormed = createMiddleware<StoreEnv>(async (c, next) => {
+function mustBeWellFormed(url: string): void {
   try {
-    const { pathname, search } = new URL(c.req.raw.url);
+    const { pathname, search } = new URL(url);
     decodeURIComponent(pathname + search);
   } catch {
     throw new TaskError("invalid", "The path or the query is not percent-encoded as a URL must be.");
   }
-  return next();
-});
+}
 
-const knownCaller = ({ config, clock }: StoreDeps, authenticate: Authenticate, opens: Operation["opens"]) =>
-  createMiddleware<StoreEnv>(async (c, next) => {
-    const scopes = scopesFor(c, opens, config.namespaces);
-    const caller = await authenticate(c.req.raw, { path: "/store/v1", scopes });
-    if (caller.kind === "refused") {
-      const code = caller.status === 401 ? "unauthenticated" : "insufficient_scope";
-      throw new Refused(caller.status, code, caller.message, { headers: { "WWW-Authenticate": caller.challenge } });
-    }
-    c.set("principal", caller.principal);
-    await next();
-    const limited = untilExpiry(c.res, caller.principal, clock);
-    if (limited !== c.res) c.res = limited;
-  });
+async function knownCaller(
+  c: StoreContext,
+  { namespaces }: Config,
+  authenticate: Authenticate,
+  opens: Operation["opens"],
+): Promise<Principal> {
+  const scopes = scopesFor(c, opens, namespaces);
+  const caller = await authenticate(c.req.raw, { path: "/store/v1", scopes });
+  if (caller.kind !== "refused") return caller.principal;
+  const code = caller.status === 401 ? "unauthenticated" : "insufficient_scope";
+  throw new Refused(caller.status, code, caller.message, { headers: { "WWW-Authenticate": caller.challenge } });
+}
 
 /** Decided from the path and the query alone, so that a credential without the scope learns which one it needs. */
 function scopesFor(c: StoreContext, opens: Operation["opens"], namespaces: readonly Namespace[]): Door["scopes"] {
@@ -84,23 +87,17 @@ function scopesFor(c: StoreContext, opens: Operation["opens"], namespaces: reado
   return opens === "workers" || forOthers ? ["worker"] : ["client", "worker"];
 }
 
-// A type other than JSON is also what a foreign page could send without asking first.
-const mediaType = createMiddleware<StoreEnv>(async (c, next) => {
-  if (isJson(c.req.header("content-type") ?? null)) return next();
-  throw new Refused(415, "unsupported_media_type", "Content-Type must be application/json.");
-});
-
-const jsonBody = ({ config }: StoreDeps) =>
-  createMiddleware<StoreEnv>(async (c, next) => {
-    const bytes = await readBody(c.req.raw, config.maxBodyBytes);
-    if (bytes === null) {
-      throw new TaskError("too_large", `The body is longer than MAX_BODY_BYTES (${config.maxBodyBytes} bytes).`, {
-        limit: "MAX_BODY_BYTES",
-        value: config.maxBodyBytes,
-      });
-    }
-    const parsed = parseJson(bytes, { maxDepth: config.maxJsonDepth });
-    if (!parsed.ok) throw new TaskError("invalid", parsed.reason);
-    c.set("posted", { value: parsed.value, text: jsonTextOf(bytes), unsafeNumbers: parsed.unsafeNumbers });
-    return next();
-  });
+async function posted(c: StoreContext, { maxBodyBytes, maxJsonDepth }: Config): Promise<Posted> {
+  // A type other than JSON is also what a foreign page could send without asking first.
+  if (!isJson(c.req.header("content-type") ?? null)) {
+    throw new Refused(415, "unsupported_media_type", "Content-Type must be application/json.");
+  }
+  const bytes = await readBody(c.req.raw, maxBodyBytes);
+  if (bytes === null) {
+    const facts = { limit: "MAX_BODY_BYTES", value: maxBodyBytes };
+    throw new TaskError("too_large", `The body is longer than MAX_BODY_BYTES (${maxBodyBytes} bytes).`, facts);
+  }
+  const parsed = parseJson(bytes, { maxDepth: maxJsonDepth });
+  if (!parsed.ok) throw new TaskError("invalid", parsed.reason);
+  return { value: parsed.value, text: jsonTextOf(bytes), unsafeNumbers: parsed.unsafeNumbers };
+}

@@ -3,6 +3,7 @@ import { TaskError } from "../task/errors";
 import { isObject, type JsonObject } from "../task/json";
 import { fieldName, quoted } from "../tool/field-name";
 import { checkZod } from "../tool/zod-schema";
+import type { StoreContext } from "./deps";
 
 // Strict, unlike the schemas of a protocol: a mistyped name would otherwise be a wish that nobody heard.
 
@@ -131,27 +132,27 @@ export type TaskFieldsBody = z.output<typeof taskFields>;
 export type WhoseQuery = z.output<typeof AsQuery>;
 
 /** An ask, whatever the keys of its questions are called. */
-export function readAsk(body: unknown) {
-  const asked = read(AskBody, body, "body");
+export function askOf(c: StoreContext) {
+  const asked = bodyOf(c, AskBody);
   const questions = Object.entries(asked.questions).map(
     ([key, question]) => [key, read(inputRequest, question, fieldName("body.questions", [key]))] as const,
   );
   return { ...asked, questions: Object.fromEntries(questions) };
 }
 
+export const bodyOf = <S extends z.ZodMiniType>(c: StoreContext, schema: S): z.output<S> =>
+  read(schema, c.var.posted.value);
+
 /** Throws `invalid` with a sentence that names the place; `root` is what the place is named from. */
-export function read<S extends z.ZodMiniType>(schema: S, value: unknown, root: string): z.output<S> {
+export function read<S extends z.ZodMiniType>(schema: S, value: unknown, root = "body"): z.output<S> {
   const checked = checkZod(schema, value, root);
   if (!checked.ok) throw new TaskError("invalid", checked.message);
   return checked.value as z.output<S>;
 }
 
 /** A query's names with their values. Twice the same name would leave open which one is meant. */
-export function readQuery<S extends z.ZodMiniType>(
-  schema: S,
-  queries: Readonly<Record<string, readonly string[]>>,
-): z.output<S> {
-  const query = Object.entries(queries).map(([name, values]) => {
+export function queryOf<S extends z.ZodMiniType>(c: StoreContext, schema: S): z.output<S> {
+  const query = Object.entries(c.req.queries()).map(([name, values]) => {
     if (values.length > 1) throw new TaskError("invalid", `The query has ${quoted(name)} more than once.`);
     return [name, NUMBERS.includes(name) ? wholeNumber(name, values[0]) : values[0]];
   });

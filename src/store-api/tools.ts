@@ -4,16 +4,16 @@ import { remoteToolSchema } from "../remote-tool-schema";
 import { checkRemoteTool } from "../service/remote-tool-declaration";
 import { TaskError } from "../task/errors";
 import { isObject } from "../task/json";
-import { ok, toResponse } from "./answer";
+import { ok } from "./answer";
 import type { Operation, StoreContext, StoreDeps } from "./deps";
-import { NoQuery, read, readQuery } from "./schemas";
+import { NoQuery, queryOf, read } from "./schemas";
 
 const ONE = "/tools/:name";
 
 /** Tools whose work is done elsewhere, declared by whoever does it. Those that the deployment declares are not here. */
 export function toolOperations({ remoteTools, catalog }: StoreDeps): readonly Operation[] {
   const nameOf = (c: StoreContext): string => {
-    readQuery(NoQuery, c.req.queries());
+    queryOf(c, NoQuery);
     return c.req.param("name") ?? "";
   };
   return [
@@ -22,8 +22,8 @@ export function toolOperations({ remoteTools, catalog }: StoreDeps): readonly Op
       path: "/tools",
       opens: "workers",
       serve: async (c) => {
-        readQuery(NoQuery, c.req.queries());
-        return toResponse(ok(JSON.stringify({ tools: await remoteTools.list() })));
+        queryOf(c, NoQuery);
+        return ok({ tools: await remoteTools.list() });
       },
     },
     {
@@ -33,7 +33,7 @@ export function toolOperations({ remoteTools, catalog }: StoreDeps): readonly Op
       serve: async (c) => {
         const tool = await remoteTools.get(nameOf(c));
         if (!tool) throw new TaskError("not_found", "No tool of this name is declared here.");
-        return toResponse(ok(JSON.stringify(tool)));
+        return ok(tool);
       },
     },
     {
@@ -45,14 +45,14 @@ export function toolOperations({ remoteTools, catalog }: StoreDeps): readonly Op
         const tool = declared(c, nameOf(c));
         checkRemoteTool(tool, (name) => catalog.owns(name));
         await remoteTools.put(tool);
-        return toResponse(ok(JSON.stringify(tool)));
+        return ok(tool);
       },
     },
     {
       method: "DELETE",
       path: ONE,
       opens: "workers",
-      serve: async (c) => toResponse(ok(JSON.stringify({ removed: await remoteTools.remove(nameOf(c)) }))),
+      serve: async (c) => ok({ removed: await remoteTools.remove(nameOf(c)) }),
     },
   ];
 }
@@ -61,7 +61,7 @@ export function toolOperations({ remoteTools, catalog }: StoreDeps): readonly Op
 function declared(c: StoreContext, name: string): RemoteTool {
   const { value, unsafeNumbers } = c.var.posted;
   requireExactNumbers(unsafeNumbers);
-  const tool = read(remoteToolSchema, isObject(value) ? { name, ...value } : value, "body");
+  const tool = read(remoteToolSchema, isObject(value) ? { name, ...value } : value);
   if (tool.name !== name) throw new TaskError("invalid", "body.name must be the name in the path, or be left out.");
   return tool;
 }

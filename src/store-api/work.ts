@@ -7,17 +7,17 @@ import type { Operation, StoreContext, StoreDeps } from "./deps";
 import { errorAnswer, explainThrown } from "./errors";
 import { given } from "./given";
 import { memberOf } from "./posted-record";
-import { listText, withMembers } from "./record-text";
+import { listText, objectText } from "./record-text";
 import {
+  askOf,
+  bodyOf,
   ClaimBody,
   CompleteBody,
   FailBody,
   HeartbeatBody,
   NoQuery,
   ProgressBody,
-  read,
-  readAsk,
-  readQuery,
+  queryOf,
   ReleaseBody,
 } from "./schemas";
 
@@ -35,8 +35,8 @@ export function workOperations({ work, log }: StoreDeps): readonly Operation[] {
     opens: "workers",
     hasBody: true,
     serve: async (c) => {
-      readQuery(NoQuery, c.req.queries());
-      return toResponse(answer(await tell(c, c.req.param("task") ?? "")));
+      queryOf(c, NoQuery);
+      return answer(await tell(c, c.req.param("task") ?? ""));
     },
   });
 
@@ -47,12 +47,12 @@ export function workOperations({ work, log }: StoreDeps): readonly Operation[] {
       opens: "workers",
       hasBody: true,
       serve: async (c) => {
-        readQuery(NoQuery, c.req.queries());
-        const { principal, posted } = c.var;
-        const wish = given(read(ClaimBody, posted.value, "body"));
+        queryOf(c, NoQuery);
+        const { principal } = c.var;
+        const wish = given(bodyOf(c, ClaimBody));
         const claim = async (signal: AbortSignal): Promise<Response> => {
           const claims = await work.claim(principal, c.req.param("queue") ?? "", wish, signal);
-          return toResponse(ok(`{"claims":${listText(claims.map(workText))}}`));
+          return toResponse(ok({}, { claims: listText(claims.map(workText)) }));
         };
         const onLate = (thrown: unknown): void => void explainThrown(thrown, log, principal);
         return slowAnswer(claim, { signal: c.req.raw.signal, onLate });
@@ -60,30 +60,30 @@ export function workOperations({ work, log }: StoreDeps): readonly Operation[] {
     },
     onTask(
       "heartbeat",
-      (c, task) => work.heartbeat(task, given(read(HeartbeatBody, c.var.posted.value, "body"))),
+      (c, task) => work.heartbeat(task, given(bodyOf(c, HeartbeatBody))),
       // To be told to stop is what a heartbeat is for.
-      (told) => (told.kind === "cancelled" ? ok(stateText(told.kind, told.state)) : toAnswer(told)),
+      (told) => (told.kind === "cancelled" ? ok(told) : toAnswer(told)),
     ),
     onTask("progress", (c, task) => {
-      const { progress, ...told } = read(ProgressBody, c.var.posted.value, "body");
+      const { progress, ...told } = bodyOf(c, ProgressBody);
       return work.progress(task, { ...given(told), progress: given(progress) });
     }),
-    onTask("ask", (c, task) => work.ask(task, given(readAsk(c.var.posted.value)))),
+    onTask("ask", (c, task) => work.ask(task, given(askOf(c)))),
     onTask("complete", (c, task) => {
-      const { lease } = read(CompleteBody, c.var.posted.value, "body");
+      const { lease } = bodyOf(c, CompleteBody);
       return work.complete(task, { lease, result: memberOf(c, "result") });
     }),
     onTask("fail", (c, task) => {
-      const { lease, error, retry } = read(FailBody, c.var.posted.value, "body");
+      const { lease, error, retry } = bodyOf(c, FailBody);
       const { data: _, ...facts } = error;
       const data = membersOf(memberOf(c, "error")).get("data");
       return work.fail(task, {
         lease,
-        error: { ...given(facts), ...(data === undefined ? {} : { data }) },
+        error: given({ ...facts, data }),
         ...given({ retry }),
       });
     }),
-    onTask("release", (c, task) => work.release(task, read(ReleaseBody, c.var.posted.value, "body"))),
+    onTask("release", (c, task) => work.release(task, bodyOf(c, ReleaseBody))),
   ];
 }
 
@@ -91,10 +91,10 @@ export function workOperations({ work, log }: StoreDeps): readonly Operation[] {
 function toAnswer(told: WorkAnswer): Answer {
   switch (told.kind) {
     case "held":
-      return ok(heldText({ kind: told.kind }, told.work));
+      return ok(...heldMembers({ kind: told.kind, ...told.work }));
     case "settled":
     case "returned":
-      return ok(stateText(told.kind, told.state));
+      return ok(told);
     case "cancelled":
       return refusal("cancelled", told, "The task was cancelled while this worker had it; nothing was changed.");
     case "lost":
@@ -106,19 +106,12 @@ const refusal = (
   code: "cancelled" | "lease_lost",
   { kind, state }: Extract<WorkAnswer, { state: WorkState }>,
   message: string,
-): Answer => errorAnswer(409, code, message, { beside: stateText(kind, state).slice(1, -1) });
+): Answer => errorAnswer(409, code, message, { beside: { kind: JSON.stringify(kind), state: JSON.stringify(state) } });
 
-const stateText = (kind: WorkAnswer["kind"], state: WorkState): JsonText => JSON.stringify({ kind, state });
+const workText = ({ arguments: args, ...work }: Work): JsonText => {
+  const [facts, texts] = heldMembers(work);
+  return objectText(facts, { arguments: args, ...texts });
+};
 
-function workText({ taskId, lease, leaseUntil, answers, openQuestions, arguments: args, ...facts }: Work): JsonText {
-  const held = { taskId, lease, leaseUntil, answers, openQuestions };
-  return withMembers({ ...facts }, [`"arguments":${args}`, heldText({}, held).slice(1, -1)]);
-}
-
-const heldText = (before: object, { answers, ...facts }: HeldWork): JsonText =>
-  withMembers({ ...before, ...facts }, [`"answers":${objectText(answers)}`]);
-
-const objectText = (values: Readonly<Record<string, JsonText>>): JsonText =>
-  `{${Object.entries(values)
-    .map(([key, value]) => `${JSON.stringify(key)}:${value}`)
-    .join(",")}}`;
+const heldMembers = <H extends Pick<HeldWork, "answers">>({ answers, ...facts }: H) =>
+  [facts, { answers: objectText({}, answers) }] as const;
