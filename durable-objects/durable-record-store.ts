@@ -54,25 +54,21 @@ class DurableRecordStore implements RecordStore {
     });
   }
 
-  async read(key: RecordKey, asker: Asker): Promise<StoredRecord | null> {
-    const object = await this.#object(key);
-    return object && calling(() => object().read({ key, asker }));
+  read(key: RecordKey, asker: Asker): Promise<StoredRecord | null> {
+    return this.#ask(key, (object) => object.read({ key, asker }));
   }
 
-  async write(key: RecordKey, asker: Asker, command: RecordCommand): Promise<RecordTold | null> {
-    const object = await this.#object(key);
+  write(key: RecordKey, asker: Asker, command: RecordCommand): Promise<RecordTold | null> {
     // Repeated, it could report what the first try wrote as somebody else's.
-    return object && callingOnce(() => object().write({ key, asker }, command));
+    return this.#ask(key, (object) => object.write({ key, asker }, command), callingOnce);
   }
 
   async remove(key: RecordKey, asker: Asker): Promise<boolean> {
-    const object = await this.#object(key);
-    return object !== null && callingOnce(() => object().remove({ key, asker }));
+    return (await this.#ask(key, (object) => object.remove({ key, asker }), callingOnce)) ?? false;
   }
 
-  async entries(key: RecordKey, asker: Asker, after: number, limit: number): Promise<readonly RecordEntry[] | null> {
-    const object = await this.#object(key);
-    return object && calling(() => object().entries({ key, asker }, after, limit));
+  entries(key: RecordKey, asker: Asker, after: number, limit: number): Promise<readonly RecordEntry[] | null> {
+    return this.#ask(key, (object) => object.entries({ key, asker }, after, limit));
   }
 
   async watch(
@@ -81,18 +77,15 @@ class DurableRecordStore implements RecordStore {
     after: number,
     signal: AbortSignal,
   ): Promise<AsyncIterable<RecordEntry> | null> {
-    const object = await this.#object(key);
-    if (!object) return null;
     const streams = { [STREAMS_HEADER]: String(this.#parts.limits.maxStreamsPerOwner) };
-    const open = (from: number) =>
-      attach<RecordFeedMessage>(object(), { ...wishHeaders({ ask: { key, asker }, after: from }), ...streams }, signal);
-    const first = await calling(() => open(after));
-    return first && recordFeed(first, open, after, signal);
+    const open = (object: Stub, from: number) =>
+      attach<RecordFeedMessage>(object, { ...wishHeaders({ ask: { key, asker }, after: from }), ...streams }, signal);
+    const first = await this.#ask(key, (object) => open(object, after));
+    return first && recordFeed(first, (from) => open(this.#stub(key), from), after, signal);
   }
 
-  async revisions(key: RecordKey, asker: Asker): Promise<readonly Revision[] | null> {
-    const object = await this.#object(key);
-    return object && calling(() => object().revisions({ key, asker }));
+  revisions(key: RecordKey, asker: Asker): Promise<readonly Revision[] | null> {
+    return this.#ask(key, (object) => object.revisions({ key, asker }));
   }
 
   list(query: RecordQuery): Promise<RecordPage> {
@@ -115,13 +108,14 @@ class DurableRecordStore implements RecordStore {
     return calling(() => this.#stub(key).read({ key, asker }));
   }
 
-  /** A new stub for each call; null for an id of a caller's choice that nobody stored, so that its object is not woken. */
-  async #object(key: RecordKey): Promise<(() => Stub) | null> {
+  /** Null for an id of a caller's choice that nobody stored, so that its object is not woken. */
+  async #ask<T>(key: RecordKey, call: (object: Stub) => Promise<T>, by = calling<T>): Promise<T | null> {
     const { objects } = this.#parts;
-    const object = () => this.#stub(key);
-    if (mintedId(objects.RECORDS, key.id)) return object;
     const index = recordIndexName(spaceOf(key));
-    return (await calling(() => recordIndexStub(objects, index).hasRecord(key.id))) ? object : null;
+    const isThere =
+      mintedId(objects.RECORDS, key.id) ?? (await calling(() => recordIndexStub(objects, index).hasRecord(key.id)));
+    // A new stub for each try.
+    return isThere ? by(() => call(this.#stub(key))) : null;
   }
 
   #stub(key: RecordKey): Stub {

@@ -1,8 +1,9 @@
-import type { StoredRecord } from "../src/record/record";
+import { STATUSES, type StoredRecord } from "../src/record/record";
+import { longTexts } from "../src/record/record-texts";
 import type { RecordPage, RecordQuery } from "../src/service/record-store";
 import type { DurableRecordStoreParts } from "./durable-record-store";
 import { calling } from "./object-call";
-import { STATUSES } from "./record-mirror";
+import { NO_STATUS } from "./record-mirror";
 import { recordIndexStub, type RecordRowQuery } from "./record-rpc";
 import { newest } from "./record-rows";
 import { indexesOf } from "./record-spaces";
@@ -22,7 +23,7 @@ export async function listRecords(
   const { namespace, space, status, limit, after } = query;
   const wanted: RecordRowQuery = {
     owners: ownersOf(query),
-    statuses: status === undefined ? STATUSES : [status],
+    statuses: status === undefined ? [NO_STATUS, ...STATUSES] : [status],
     limit,
     ...(after === undefined ? {} : { after }),
   };
@@ -52,8 +53,7 @@ function ownersOf({ namespace, asker }: RecordQuery): RecordRowQuery["owners"] {
   return asker.owner === null ? null : [JSON.stringify(asker.owner), JSON.stringify(null)];
 }
 
-const lengthOf = ({ document, task }: StoredRecord): number =>
-  [document, task?.inputRequests, task?.inputResponses, task?.result, task?.error].reduce(
-    (sum, text) => sum + (text?.length ?? 0),
-    0,
-  );
+const lengthOf = (record: StoredRecord): number =>
+  longTexts(record)
+    .values()
+    .reduce((sum, text) => sum + text.length, 0);

@@ -4,12 +4,6 @@ import type { Mirror } from "../src/service/task-index";
 /** In an index a document has this in the place of a status. */
 export const NO_STATUS = "";
 
-/** Every status a record's row may have. */
-export const STATUSES: readonly string[] = [
-  NO_STATUS,
-  ...(["working", "input_required", "completed", "failed", "cancelled"] satisfies RecordStatus[]),
-];
-
 /** In the words of an index's rows, which are those of tasks. */
 const STATE: { readonly [S in RecordStatus]: Pick<Mirror, "phase" | "outcome"> } = {
   working: { phase: "working", outcome: null },

@@ -1,7 +1,9 @@
 import type { JsonText } from "../task/json";
 
 /** The statuses of the store contracts; the last three are final. */
-export type RecordStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
+export const STATUSES = ["working", "input_required", "completed", "failed", "cancelled"] as const;
+
+export type RecordStatus = (typeof STATUSES)[number];
 
 export const isTerminal = (status: RecordStatus): boolean =>
   status === "completed" || status === "failed" || status === "cancelled";

@@ -1,11 +1,11 @@
 import type { Clock } from "../clock";
 import type { Lease, Task } from "../task/task";
-import type { CheckedWish } from "./check-work";
 import type { Limits } from "./limits";
 import type { TaskStore } from "./task-store";
+import { whileWaiting } from "./while-waiting";
 import { toWork } from "./work-answer";
 import type { Picked, WorkQueue } from "./work-queue";
-import type { Work } from "./work-service";
+import type { ClaimWish, Work } from "./work-service";
 
 /** A queue may propose tasks that are over; past so many the worker comes again, before the platform stops this call. */
 const MOST_ASKED = 200;
@@ -22,35 +22,20 @@ type Parts = {
 };
 
 /** `key` names the claim, for its caller only. */
-type Claim = CheckedWish & { readonly key: string };
+type Claim = Required<ClaimWish> & { readonly key: string };
 
 /** What there is for a worker to do: at once, or else the first that comes while it waits. */
 export async function claimWork(parts: Parts, claim: Claim, signal: AbortSignal): Promise<readonly Work[]> {
   // Nobody would hear of what was claimed now.
   if (signal.aborted) return [];
   const works = await takeWork(parts, claim);
-  return works.length > 0 || claim.waitMs === 0 ? works : waitForWork(parts, claim, signal);
-}
-
-async function waitForWork(parts: Parts, claim: Claim, signal: AbortSignal): Promise<readonly Work[]> {
-  const over = new AbortController();
-  const end = (): void => over.abort();
-  const timer = setTimeout(end, claim.waitMs);
-  signal.addEventListener("abort", end, { once: true });
-  if (signal.aborted) end();
-  try {
-    // One watch for all the wait: its first message tells of what came since the claim found nothing.
-    for await (const _ of parts.queue.watch(over.signal)) {
-      if (over.signal.aborted) break;
-      const works = await takeWork(parts, claim);
-      if (works.length > 0) return works;
-    }
-    return [];
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", end);
-    end();
+  if (works.length > 0 || claim.waitMs === 0) return works;
+  // One watch for all the wait: its first message tells of what came since the claim found nothing.
+  for await (const _ of whileWaiting((over) => parts.queue.watch(over), claim.waitMs, signal)) {
+    const found = await takeWork(parts, claim);
+    if (found.length > 0) return found;
   }
+  return [];
 }
 
 /** The queue proposes, the tasks decide, the queue is told; once more where none of them was to be had. */
@@ -79,32 +64,26 @@ type Held = { readonly task: Task; readonly lease: Lease };
 
 const leaseOf = ({ task, lease }: Held): Picked => ({ id: task.id, lease: lease.id, until: lease.until });
 
-type Said = { readonly held: Held } | { readonly gone: Picked } | { readonly failed: unknown };
-
 async function askTasks({ store }: Parts, { worker, leaseMs }: Claim, picks: readonly Picked[]) {
-  const ask = async (pick: Picked): Promise<Said> => {
-    const lease = { id: pick.lease, until: pick.until, worker, ms: leaseMs };
-    try {
-      const worked = await store.work(pick.id, { kind: "claim", lease });
-      return worked?.kind === "held"
-        ? { held: { task: worked.task, lease: worked.task.lease ?? lease } }
-        : { gone: pick };
-    } catch (error) {
-      // It may be claimed or not: the same claim is given it again.
-      return { failed: error };
-    }
-  };
-  const said: Said[] = [];
+  const held: Held[] = [];
+  const gone: Picked[] = [];
+  const failed: unknown[] = [];
   let length = 0;
+  const ask = async (pick: Picked) => {
+    const lease = { id: pick.lease, until: pick.until, worker, ms: leaseMs };
+    const worked = await store.work(pick.id, { kind: "claim", lease });
+    return { pick, held: worked?.kind === "held" && { task: worked.task, lease: worked.task.lease ?? lease } };
+  };
   // What is not asked any more waits on in the queue when its pick is over.
   for (let n = 0; n < picks.length && length < MOST_LENGTH; n += AT_ONCE) {
-    const answers = await Promise.all(picks.slice(n, n + AT_ONCE).map(ask));
-    said.push(...answers);
-    for (const one of answers) if ("held" in one) length += one.held.task.arguments.length;
+    for (const said of await Promise.allSettled(picks.slice(n, n + AT_ONCE).map(ask))) {
+      // It may be claimed or not: the same claim is given it again.
+      if (said.status === "rejected") failed.push(said.reason);
+      else if (said.value.held) {
+        held.push(said.value.held);
+        length += said.value.held.task.arguments.length;
+      } else gone.push(said.value.pick);
+    }
   }
-  return {
-    held: said.flatMap((one) => ("held" in one ? [one.held] : [])),
-    gone: said.flatMap((one) => ("gone" in one ? [one.gone] : [])),
-    failed: said.flatMap((one) => ("failed" in one ? [one.failed] : [])),
-  };
+  return { held, gone, failed };
 }

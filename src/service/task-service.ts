@@ -53,15 +53,7 @@ export class TaskService {
       case "conflict":
         throw new TaskError("conflict", "This idempotency key was used before with other arguments.");
       case "limit":
-        throw new TaskError(
-          "limit_reached",
-          `${created.limit} (${created.value}) is reached; finished tasks free their place when they expire.`,
-          {
-            limit: created.limit,
-            value: created.value,
-            retryAfterMs: 60_000,
-          },
-        );
+        throw full(created, "finished tasks free their place when they expire");
     }
   }
 
@@ -262,7 +254,11 @@ export class TaskService {
   }
 }
 
-const tooMany = (value: number, retryAfterMs: number): TaskError =>
+/** `hint`: how a place comes free. */
+export const full = ({ limit, value }: { readonly limit: string; readonly value: number }, hint: string): TaskError =>
+  new TaskError("limit_reached", `${limit} (${value}) is reached; ${hint}.`, { limit, value, retryAfterMs: 60_000 });
+
+export const tooMany = (value: number, retryAfterMs: number): TaskError =>
   new TaskError("rate_limited", `CREATES_PER_MINUTE (${value}) is used up; the next minute brings new ones.`, {
     limit: "CREATES_PER_MINUTE",
     value,

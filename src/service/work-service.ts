@@ -2,18 +2,21 @@ import type { Clock } from "../clock";
 import { notFound, TaskError } from "../task/errors";
 import type { JsonText } from "../task/json";
 import type { InputRequest, Outcome, Owner, Phase, Progress } from "../task/task";
-import { checkError, checkLeaseMs, checkProgress, checkQuestions, checkTimeoutMs, checkWish } from "./check-work";
+import { QUEUE_NAME } from "../tool/declaration";
+import { checkQuestions } from "./check-work";
 import { claimWork } from "./claim-work";
 import { digestOf } from "./digest";
 import type { Drive } from "./drive";
 import type { Limits } from "./limits";
 import { ownerOf, type Principal } from "./principal";
 import type { OpenQuestion, TaskStore } from "./task-store";
-import type { WorkAct } from "./work";
+import { DEFAULT_LEASE_MS, type LeasedAct } from "./work";
 import { toWorkAnswer } from "./work-answer";
 import type { WorkQueues } from "./work-queue";
 
-export { CLAIM_RANGE } from "./check-work";
+/** A line of progress is cut there, and an error's message: it says what went wrong, and is no place for a result. */
+const LONGEST_LINE = 1_000;
+const LONGEST_MESSAGE = 100_000;
 
 /** What a worker wants of a queue. */
 export type ClaimWish = {
@@ -90,7 +93,7 @@ export type WorkServiceParts = {
 };
 
 /**
- * What workers elsewhere do. Who may be one is the door's to judge; on a task the lease is all the right it takes. Throws
+ * What workers elsewhere do. Who may be one is the door's to judge, and what a wish may be; on a task the lease is all the right it takes. Throws
  * `not_found`, `invalid`, `too_large`, `conflict`, `capability_missing`, `overloaded`.
  */
 export class WorkService {
@@ -105,9 +108,12 @@ export class WorkService {
    * signal aborted. Whose answer was lost claims again with the same id: else those tasks wait until their leases lapse.
    */
   async claim(principal: Principal, queue: string, wish: ClaimWish, signal: AbortSignal): Promise<readonly Work[]> {
-    const checked = checkWish(queue, wish);
+    if (!QUEUE_NAME.test(queue)) {
+      throw new TaskError("invalid", "A queue's name is 1 to 64 of A-Z, a-z, 0-9, `_`, `.` and `-`.");
+    }
     const key = await digestOf(JSON.stringify([ownerOf(principal), wish.claimId]));
-    return claimWork({ ...this.#parts, queue: this.#parts.queues(queue) }, { ...checked, key }, signal);
+    const claim = { max: 1, waitMs: 0, leaseMs: DEFAULT_LEASE_MS, tools: null, ...wish, key };
+    return claimWork({ ...this.#parts, queue: this.#parts.queues(queue) }, claim, signal);
   }
 
   /** Renews the lease by `leaseMs`, or by what it was claimed for; never shortens it. */
@@ -115,7 +121,7 @@ export class WorkService {
     taskId: string,
     { lease, leaseMs }: { readonly lease: string; readonly leaseMs?: number },
   ): Promise<WorkAnswer> {
-    return this.#act(taskId, lease, { kind: "heartbeat", lease, ...this.#renewal(leaseMs) });
+    return this.#act(taskId, { kind: "heartbeat", lease, ...this.#renewal(leaseMs) });
   }
 
   /** Renews the lease only with `leaseMs`: a report may be late, and says nothing about the next minutes. */
@@ -124,9 +130,10 @@ export class WorkService {
     told: { readonly lease: string; readonly progress: Progress; readonly leaseMs?: number },
   ): Promise<WorkAnswer> {
     const { lease, leaseMs } = told;
-    const progress = checkProgress(told.progress);
-    if (leaseMs === undefined) return this.#act(taskId, lease, { kind: "progress", lease, progress });
-    return this.#act(taskId, lease, { kind: "heartbeat", lease, progress, ...this.#renewal(leaseMs) });
+    const { message, ...numbers } = told.progress;
+    const progress = message === undefined ? numbers : { ...numbers, message: message.slice(0, LONGEST_LINE) };
+    const kind = leaseMs === undefined ? "progress" : "heartbeat";
+    return this.#act(taskId, { kind, lease, progress, ...this.#renewal(leaseMs) });
   }
 
   /**
@@ -143,15 +150,7 @@ export class WorkService {
       readonly timeoutMs?: number;
     },
   ): Promise<WorkAnswer> {
-    const { lease } = told;
-    const timeoutMs = checkTimeoutMs(told.timeoutMs);
-    const questions = checkQuestions(told.questions);
-    return this.#act(taskId, lease, {
-      kind: "ask",
-      lease,
-      questions,
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    });
+    return this.#act(taskId, { ...told, kind: "ask", questions: checkQuestions(told.questions) });
   }
 
   /** `result`: a `CallToolResult`, or with an output schema a value of it. */
@@ -159,7 +158,7 @@ export class WorkService {
     taskId: string,
     { lease, result }: { readonly lease: string; readonly result: JsonText },
   ): Promise<WorkAnswer> {
-    return this.#act(taskId, lease, { kind: "complete", lease, result });
+    return this.#act(taskId, { kind: "complete", lease, result });
   }
 
   /** A JSON-RPC error; its message is shown to the client. `retry`: another attempt may help. Left out, not. */
@@ -172,16 +171,16 @@ export class WorkService {
       readonly retry?: boolean;
     },
   ): Promise<WorkAnswer> {
-    const { lease, retry = false } = told;
-    return this.#act(taskId, lease, { kind: "fail", lease, error: checkError(told.error), retry });
+    const error = { code: -32603, ...told.error, message: told.error.message.slice(0, LONGEST_MESSAGE) };
+    return this.#act(taskId, { kind: "fail", retry: false, ...told, error });
   }
 
   /** Gives the task back, and no attempt is lost. */
   async release(taskId: string, { lease }: { readonly lease: string }): Promise<WorkAnswer> {
-    return this.#act(taskId, lease, { kind: "release", lease });
+    return this.#act(taskId, { kind: "release", lease });
   }
 
-  async #act(taskId: string, lease: string, act: WorkAct): Promise<WorkAnswer> {
+  async #act(taskId: string, act: LeasedAct): Promise<WorkAnswer> {
     const { store, drive } = this.#parts;
     const worked = store.recognises(taskId) ? await store.work(taskId, act) : null;
     if (!worked) throw notFound();
@@ -189,10 +188,10 @@ export class WorkService {
     // A task that never was in a queue is no worker's business: it reads as one that is not there.
     if (worked.task.runs.in !== "queue") throw notFound();
     if (worked.kind === "returned") await drive?.wake(worked.task);
-    return toWorkAnswer(worked, lease);
+    return toWorkAnswer(worked, act.lease);
   }
 
   #renewal(leaseMs: number | undefined): { readonly until?: number } {
-    return leaseMs === undefined ? {} : { until: this.#parts.clock() + checkLeaseMs(leaseMs) };
+    return leaseMs === undefined ? {} : { until: this.#parts.clock() + leaseMs };
   }
 }

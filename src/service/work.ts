@@ -173,7 +173,7 @@ function planClaim(task: Task, lease: Lease, parts: Parts): WorkPlan {
 const supersedes = (task: Task, parts: Parts): readonly TaskEvent[] =>
   task.runs.in === "workflow" && task.lease !== null ? [restarted(task, parts.limits, parts.now)] : [];
 
-type LeasedAct = Extract<WorkAct, { readonly lease: string }>;
+export type LeasedAct = Extract<WorkAct, { readonly lease: string }>;
 
 function eventsOf(task: Task, act: LeasedAct, parts: Parts): readonly TaskEvent[] {
   const { now, limits } = parts;

@@ -1,9 +1,8 @@
 import type { Principal } from "../service/principal";
 import { FAULT, logThrown, retryAfter } from "../service/thrown";
 import { TaskError, type TaskErrorCode } from "../task/errors";
-import type { JsonText } from "../task/json";
 import type { Answer } from "./answer";
-import { objectText } from "./record-text";
+import { objectText, type Texts } from "./record-text";
 
 /** What the inside calls it → what this door says. */
 const STATUS = {
@@ -40,7 +39,7 @@ type ErrorFacts = {
   readonly data?: object;
   readonly headers?: Answer["headers"];
   /** Members beside `error`, of JSON text. */
-  readonly beside?: Readonly<Record<string, JsonText | null>>;
+  readonly beside?: Texts;
 };
 
 /** What this door itself has to refuse. */
@@ -65,6 +64,11 @@ export const errorAnswer = (
   text: objectText({ error: { code, message, ...(Object.keys(data).length > 0 && { data }) } }, beside),
   headers,
 });
+
+export const notAllowed = (methods: readonly string[]): Refused =>
+  new Refused(405, "method_not_allowed", `This takes ${methods.join(", ")}.`, {
+    headers: { Allow: methods.join(", ") },
+  });
 
 /** Whatever was thrown, as this door says it, and a line of it in the log. */
 export function explainThrown(

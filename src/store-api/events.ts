@@ -6,7 +6,7 @@ import { TaskError } from "../task/errors";
 import { ok, toResponse, type Answer } from "./answer";
 import type { As, Entries, StoreApi } from "./api";
 import type { StoreContext, StoreDeps } from "./deps";
-import { explainThrown, Refused } from "./errors";
+import { explainThrown, notAllowed, Refused } from "./errors";
 import { found } from "./record-answers";
 import { entryText, listText } from "./record-text";
 import { LONGEST_WAIT_MS } from "./schemas";
@@ -31,8 +31,7 @@ export async function serveEvents(
   callOf: () => EventsCall,
 ): Promise<Answer | Response> {
   // HEAD would come in as a GET whose stream nobody reads.
-  if (c.req.raw.method === "HEAD")
-    throw new Refused(405, "method_not_allowed", "This takes GET.", { headers: { Allow: "GET" } });
+  if (c.req.raw.method === "HEAD") throw notAllowed(["GET"]);
   const { api, namespace, id, as } = callOf();
   const { after: from = 0, waitMs = 0, ...whose } = as;
   const feed: Feed = (options) => api.events(namespace.name, id, { ...whose, ...options });
@@ -89,4 +88,4 @@ function lastEventId(c: StoreContext): number | undefined {
 }
 
 const pageAnswer = ({ entries, cursor }: Entries, gone = false): Answer =>
-  ok({ cursor, gone }, { entries: listText(entries.map(entryText)) });
+  ok({}, { entries: listText(entries.map(entryText)), cursor, gone });

@@ -2,12 +2,11 @@ import type { RecordContent } from "../record/command";
 import type { Namespace } from "../record/record";
 import { digestOf } from "../service/digest";
 import type { RecordCreated } from "../service/record-store";
+import { full, tooMany } from "../service/task-service";
 import type { IdempotencyKey } from "../service/task-store";
 import { TaskError } from "../task/errors";
 import type { Created } from "./api";
-
-/** How long whoever meets a cap is told to wait. Records free their places as they expire or are removed. */
-const RETRY_AFTER_MS = 60_000;
+import { asCalled } from "./chosen-ids";
 
 /**
  * The key as a keyspace knows it: where all ids lie together, each owner's keys are still its own. Null where none was
@@ -32,26 +31,14 @@ export function toCreated(created: RecordCreated): Created {
   switch (created.kind) {
     case "created":
     case "existing":
+      return { kind: created.kind, record: asCalled(created.record) };
     case "taken":
       return created;
     case "conflict":
       throw new TaskError("conflict", "This idempotency key was used before with another record.");
-    case "rate": {
-      const { value, retryAfterMs } = created;
-      const limit = "CREATES_PER_MINUTE";
-      throw new TaskError("rate_limited", `${limit} (${value}) is used up; the next minute brings new ones.`, {
-        limit,
-        value,
-        retryAfterMs,
-      });
-    }
-    case "limit": {
-      const { limit, value } = created;
-      throw new TaskError("limit_reached", `${limit} (${value}) is reached; a record that goes frees its place.`, {
-        limit,
-        value,
-        retryAfterMs: RETRY_AFTER_MS,
-      });
-    }
+    case "rate":
+      throw tooMany(created.value, created.retryAfterMs);
+    case "limit":
+      throw full(created, "a record that goes frees its place");
   }
 }

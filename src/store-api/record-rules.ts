@@ -1,16 +1,15 @@
 import type { RecordChanges, RecordContent } from "../record/command";
 import { isJson, isJsonObject } from "../record/members";
-import type { Namespace, RecordStatus, TaskFields } from "../record/record";
+import { STATUSES, type Namespace, type RecordStatus, type TaskFields } from "../record/record";
 import { isLarger } from "../record/record-size";
 import type { Limits } from "../service/limits";
 import { TaskError } from "../task/errors";
 import type { JsonText } from "../task/json";
 import type { RecordDraft } from "./api";
+import { given } from "./given";
 
 /** In UTF-16 units. */
 const MAX_ID_LENGTH = 512;
-
-const STATUSES: readonly RecordStatus[] = ["working", "input_required", "completed", "failed", "cancelled"];
 
 const BLANK: TaskFields = {
   status: "working",
@@ -71,11 +70,11 @@ export function checked(changes: RecordChanges, { kind, zeroTtl }: Namespace, { 
     "ttlMs must be null or a whole number of ms, not below 0.",
   );
   const isUnlimited = ttlMs === null || (ttlMs === 0 && zeroTtl === "never");
-  return {
-    ...(task === undefined ? {} : { task: checkedTask(task) }),
-    ...(document === undefined ? {} : { document }),
-    ...(ttlMs === undefined ? {} : { ttlMs: isUnlimited ? null : Math.min(ttlMs, maxTtlMs ?? Infinity) }),
-  };
+  return given({
+    task: task === undefined ? task : checkedTask(task),
+    document,
+    ttlMs: isUnlimited ? null : ttlMs && Math.min(ttlMs, maxTtlMs ?? Infinity),
+  });
 }
 
 /** JSON text of what is asked, or answered, by key. */

@@ -12,10 +12,12 @@ export const entryText = ({ event, ...facts }: RecordEntry): JsonText =>
 
 export const revisionText = ({ document, ...facts }: Revision): JsonText => objectText(facts, { document });
 
+export type Texts = Readonly<Record<string, JsonText | number | boolean | null>>;
+
 export const listText = (texts: readonly JsonText[]): JsonText => `[${texts.join(",")}]`;
 
-/** A JSON object of plain members, and of members whose values are JSON text; null is JSON's own. */
-export function objectText(facts: object, texts: Readonly<Record<string, JsonText | null>> = {}): JsonText {
+/** A JSON object of plain members, and behind them of members whose values are JSON text, or read the same as JSON. */
+export function objectText(facts: object, texts: Texts = {}): JsonText {
   const members = Object.entries(texts).map(([key, text]) => `${JSON.stringify(key)}:${text}`);
   const plain = JSON.stringify(facts).slice(1, -1);
   return `{${[...(plain ? [plain] : []), ...members].join(",")}}`;

@@ -87,7 +87,8 @@ export function recordOperations(deps: StoreDeps): readonly Operation[] {
       serve: async (c) => {
         const { api, namespace, as } = callOf(c, ListQuery);
         const { records, nextCursor } = await api.list(namespace.name, as);
-        return ok({ nextCursor }, { records: listText(records.map((record) => recordText(record))) });
+        const texts = records.map((record) => recordText(record));
+        return ok({}, { records: listText(texts), nextCursor: JSON.stringify(nextCursor) });
       },
     },
     {

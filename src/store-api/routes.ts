@@ -10,7 +10,7 @@ import { TaskError } from "../task/errors";
 import { untilExpiry } from "../until-expiry";
 import { toResponse } from "./answer";
 import type { Operation, Posted, StoreContext, StoreDeps, StoreEnv } from "./deps";
-import { explainThrown, Refused } from "./errors";
+import { explainThrown, notAllowed, Refused } from "./errors";
 import { noOtherCondition } from "./preconditions";
 import { recordOperations } from "./records";
 import { toolOperations } from "./tools";
@@ -49,11 +49,6 @@ export function storeRoutes(deps: StoreDeps, authenticate: Authenticate): Hono<S
   routes.onError((thrown, c) => toResponse(explainThrown(thrown, deps.log, c.var.principal)));
   return routes;
 }
-
-const notAllowed = (methods: readonly string[]): Refused =>
-  new Refused(405, "method_not_allowed", `This takes ${methods.join(", ")}.`, {
-    headers: { Allow: methods.join(", ") },
-  });
 
 /** The router decodes what it can; an id must be exactly what was meant. */
 function mustBeWellFormed(url: string): void {

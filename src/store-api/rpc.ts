@@ -1,4 +1,5 @@
 import type { Principal, Scope } from "../service/principal";
+import { FAULT, logThrown } from "../service/thrown";
 import { TaskError, type TaskErrorCode, type TaskErrorData } from "../task/errors";
 import type { StoreApi } from "./api";
 
@@ -57,13 +58,9 @@ export async function outcomeOf<T>(call: () => Promise<T>, log: (line: object) =
   try {
     return { ok: true, value: await call() };
   } catch (thrown) {
-    if (thrown instanceof TaskError) {
-      const { code, message, data } = thrown;
-      return { ok: false, code, message, data };
-    }
-    const error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
-    log({ level: "error", message: "A call over a binding failed.", error });
-    return { ok: false, code: "internal", message: "The server could not answer; its log says why.", data: {} };
+    if (!(thrown instanceof TaskError)) logThrown(thrown, { status: 500, code: "internal" }, log);
+    const { code, message, data } = thrown instanceof TaskError ? thrown : new TaskError("internal", FAULT);
+    return { ok: false, code, message, data };
   }
 }
 

@@ -1,6 +1,8 @@
 import * as z from "zod/mini";
+import { STATUSES } from "../record/record";
 import { TaskError } from "../task/errors";
 import { isObject, type JsonObject } from "../task/json";
+import { LEASE_RANGE_MS } from "../service/work";
 import { fieldName, quoted } from "../tool/field-name";
 import { checkZod } from "../tool/zod-schema";
 import type { StoreContext } from "./deps";
@@ -14,7 +16,7 @@ const anything = z.optional(z.unknown());
 // A guard and not `z.record`: zod's objects lose a key named `__proto__`.
 const object = z.custom<object>(isObject, "must be an object.");
 
-const status = z.enum(["working", "input_required", "completed", "failed", "cancelled"]);
+const status = z.enum(STATUSES);
 const ttlMs = z.optional(z.nullable(count(0)));
 const fieldsBesideStatus = {
   statusMessage: z.optional(z.nullable(z.string())),
@@ -93,21 +95,21 @@ export const EventsQuery = z.strictObject({
 });
 export const NoQuery = z.strictObject({});
 
-// What a worker may wish for is judged by the service, which every door has in common.
-const lease = z.string().check(z.minLength(1));
-const leaseMs = z.optional(z.int());
+const text = (longest = FAR) => z.string().check(z.minLength(1), z.maxLength(longest));
+const lease = text();
+const leaseMs = z.optional(count(LEASE_RANGE_MS.shortest, LEASE_RANGE_MS.longest));
 const inputRequest = z.strictObject({
   method: z.enum(["elicitation/create", "sampling/createMessage", "roots/list"]),
   params: z.custom<JsonObject>(isObject, "must be an object."),
 });
 
 export const ClaimBody = z.strictObject({
-  claimId: z.string(),
-  worker: z._default(z.string(), "worker"),
-  max: z.optional(z.int()),
-  waitMs: z.optional(z.int()),
+  claimId: text(200),
+  worker: z._default(text(200), "worker"),
+  max: z.optional(count(1, 100)),
+  waitMs: z.optional(count(0, LONGEST_WAIT_MS)),
   leaseMs,
-  tools: z.optional(z.nullable(z.array(z.string()))),
+  tools: z.optional(z.nullable(z.array(z.string()).check(z.maxLength(100)))),
 });
 export const HeartbeatBody = z.strictObject({ lease, leaseMs });
 export const ProgressBody = z.strictObject({
@@ -119,11 +121,11 @@ export const ProgressBody = z.strictObject({
   }),
   leaseMs,
 });
-const AskBody = z.strictObject({ lease, questions: object, timeoutMs: z.optional(z.int()) });
+const AskBody = z.strictObject({ lease, questions: object, timeoutMs: z.optional(count(1)) });
 export const CompleteBody = z.strictObject({ lease, result: z.unknown() });
 export const FailBody = z.strictObject({
   lease,
-  error: z.strictObject({ code: z.optional(z.int()), message: z.string(), data: anything }),
+  error: z.strictObject({ code: z.optional(z.int()), message: text(), data: anything }),
   retry: z.optional(z.boolean()),
 });
 export const ReleaseBody = z.strictObject({ lease });

@@ -3,10 +3,12 @@ import type { Namespace, RecordStatus, Revision, StoredRecord } from "../record/
 import type { Limits } from "../service/limits";
 import type { Principal } from "../service/principal";
 import type { RecordKey, RecordStore } from "../service/record-store";
+import { whileWaiting } from "../service/while-waiting";
 import { TaskError } from "../task/errors";
 import type { JsonText } from "../task/json";
 import type { As, Created, Entries, RecordDraft, RecordListQuery, StoreApi } from "./api";
-import { chosenId, withChosenIds } from "./chosen-ids";
+import { asCalled, chosenId, firstOf } from "./chosen-ids";
+import { given } from "./given";
 import { accessTo, mustKeep, mustList, mustNameOwner, namespaceFor, type RecordAccess } from "./record-access";
 import { idempotencyOf, toCreated } from "./record-creation";
 import { fromCursor, toCursor } from "./record-cursor";
@@ -22,7 +24,6 @@ import {
   taskInPlace,
   tooLarge,
 } from "./record-rules";
-import { untilNews } from "./until-news";
 
 export type StoreServiceParts = {
   readonly records: RecordStore;
@@ -41,10 +42,9 @@ const CLEANUP_BUDGET = 200;
 const SAVE_ATTEMPTS = 5;
 
 /** The store API in process. Whose call it is decides what it may do. */
-export function storeService(parts: StoreServiceParts): { as(principal: Principal): StoreApi } {
-  const apart = { ...parts, records: withChosenIds(parts.records) };
-  return { as: (principal) => new StoreService(apart, principal) };
-}
+export const storeService = (parts: StoreServiceParts): { as(principal: Principal): StoreApi } => ({
+  as: (principal) => new StoreService(parts, principal),
+});
 
 type Place = RecordAccess & { readonly namespace: Namespace };
 
@@ -79,7 +79,8 @@ class StoreService implements StoreApi {
 
   async get(name: string, id: string, as: As = {}): Promise<StoredRecord | null> {
     const place = this.#place(name, as);
-    return isRecordId(id) ? this.#records.read(keyOf(place, id), place.asker) : null;
+    const record = await find(place, id, (key) => this.#records.read(key, place.asker));
+    return record && asCalled(record);
   }
 
   async replace(
@@ -92,11 +93,7 @@ class StoreService implements StoreApi {
     const place = this.#place(name, as);
     const { task, document, ttlMs } = checked(content, place.namespace, this.#parts.limits);
     check(document !== undefined, "document must be given: what is left out is gone.");
-    const whole = {
-      task: place.namespace.kind === "task" ? taskInPlace(task) : null,
-      document,
-      ...(ttlMs === undefined ? {} : { ttlMs }),
-    };
+    const whole = { task: place.namespace.kind === "task" ? taskInPlace(task) : null, document, ...given({ ttlMs }) };
     return this.#write(place, id, { kind: "replace", version: checkedVersion(version), content: whole });
   }
 
@@ -128,12 +125,10 @@ class StoreService implements StoreApi {
         content: { task: null, document },
       });
       if (saved) return saved.record;
-      const made = await this.#records.create(keyOf(place, chosenId(id)), place.owner, content, {
-        maxRows: null,
-        idempotency: null,
-      });
-      if (made.kind === "created") return made.record;
-      toCreated(made);
+      const conditions = { maxRows: null, idempotency: null };
+      const made = await this.#records.create(keyOf(place, chosenId(id)), place.owner, content, conditions);
+      const told = toCreated(made);
+      if (told.kind === "created") return told.record;
     }
     throw new TaskError("conflict", "A record with this id is there, and is not yours to save.");
   }
@@ -167,7 +162,8 @@ class StoreService implements StoreApi {
 
   async remove(name: string, id: string, as: As = {}): Promise<boolean> {
     const place = this.#place(name, as);
-    return isRecordId(id) && this.#records.remove(keyOf(place, id), place.asker);
+    const removed = await find(place, id, async (key) => (await this.#records.remove(key, place.asker)) || null);
+    return removed !== null;
   }
 
   async list(
@@ -185,10 +181,9 @@ class StoreService implements StoreApi {
       space,
       asker,
       limit: Math.min(limit, LARGEST_PAGE),
-      ...(status === undefined ? {} : { status }),
-      ...(cursor === undefined ? {} : { after: fromCursor(cursor) }),
+      ...given({ status, after: cursor === undefined ? cursor : fromCursor(cursor) }),
     });
-    return { records, nextCursor: next && toCursor(next) };
+    return { records: records.map(asCalled), nextCursor: next && toCursor(next) };
   }
 
   async cleanup(
@@ -211,14 +206,12 @@ class StoreService implements StoreApi {
     const place = this.#place(name, as);
     check(isWhole(after) && after >= 0, "after must be the seq of an entry, or 0.");
     check(isWhole(waitMs) && waitMs >= 0, "waitMs must be a whole number of ms, not below 0.");
-    if (!isRecordId(id)) return null;
-    const records = this.#records;
-    const key = keyOf(place, id);
-    let entries = await records.entries(key, place.asker, after, BATCH);
+    const look = () => find(place, id, (key) => this.#records.entries(key, place.asker, after, BATCH));
+    let entries = await look();
     if (entries?.length === 0 && waitMs > 0) {
-      const watch = (stop: AbortSignal) => records.watch(key, place.asker, after, stop);
-      await untilNews(watch, Math.min(waitMs, LONGEST_WAIT_MS), signal);
-      entries = await records.entries(key, place.asker, after, BATCH);
+      const watch = (stop: AbortSignal) => find(place, id, (key) => this.#records.watch(key, place.asker, after, stop));
+      for await (const _ of whileWaiting(watch, Math.min(waitMs, LONGEST_WAIT_MS), signal)) break;
+      entries = await look();
     }
     return entries && { entries, cursor: entries.at(-1)?.seq ?? after };
   }
@@ -226,7 +219,7 @@ class StoreService implements StoreApi {
   async revisions(name: string, id: string, as: As = {}): Promise<readonly Revision[] | null> {
     const place = this.#place(name, as);
     mustKeep(place.namespace, this.#principal);
-    return isRecordId(id) ? this.#records.revisions(keyOf(place, id), place.asker) : null;
+    return find(place, id, (key) => this.#records.revisions(key, place.asker));
   }
 
   #place(name: string, as: As): Place {
@@ -241,16 +234,16 @@ class StoreService implements StoreApi {
   }
 
   async #write(place: Place, id: string, command: RecordCommand): Promise<RecordWritten | null> {
-    if (!isRecordId(id)) return null;
     const { limits } = this.#parts;
-    const told = await this.#records.write(keyOf(place, id), place.asker, {
-      ...command,
-      maxBytes: limits.resultLimitBytes,
-    });
+    const bounded = { ...command, maxBytes: limits.resultLimitBytes };
+    const told = await find(place, id, (key) => this.#records.write(key, place.asker, bounded));
     if (told?.kind === "too_large") throw tooLarge(limits);
-    return told;
+    return told && { ...told, record: asCalled(told.record) };
   }
 }
+
+const find = async <T>(place: Place, id: string, call: (key: RecordKey) => Promise<T | null>): Promise<T | null> =>
+  isRecordId(id) ? firstOf(id, (known) => call(keyOf(place, known))) : null;
 
 const keyOf = ({ namespace, space }: Place, id: string): RecordKey => ({ namespace, space, id });
 

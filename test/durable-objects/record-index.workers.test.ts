@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Directory } from "../../durable-objects/directory";
 import { recordIndexName } from "../../durable-objects/names";
 import { ownerIndexUpgrades } from "../../durable-objects/owner-index-sql";
-import { STATUSES } from "../../durable-objects/record-mirror";
+import { NO_STATUS } from "../../durable-objects/record-mirror";
+import { STATUSES as ALL } from "../../src/record/record";
 import { recordIndexStub, type RecordRowQuery } from "../../durable-objects/record-rpc";
 import { indexStub } from "../../durable-objects/rpc";
 import type { Mirror, RecordFacts, Reservation } from "../../src/service/task-index";
@@ -59,6 +60,8 @@ const listed = async (query: Partial<RecordRowQuery> = {}) =>
 beforeEach(() => emptyDeployment());
 
 afterEach(() => vi.restoreAllMocks());
+
+const STATUSES = [NO_STATUS, ...ALL];
 
 describe("a reservation of a record", () => {
   it("is made once for an id: who comes again is told of it, and whether there is a record", async () => {

@@ -4,7 +4,7 @@ import { MemoryRecordStore } from "../../src/service/memory-record-store";
 import type { Principal, Scope } from "../../src/service/principal";
 import type { StoreApi } from "../../src/store-api/api";
 import { storeService } from "../../src/store-api/store-service";
-import { untilNews } from "../../src/store-api/until-news";
+import { whileWaiting } from "../../src/service/while-waiting";
 import { NAMESPACES } from "../kit/memory-subject";
 import { limits as defaults, movableClock } from "../support/memory";
 
@@ -410,10 +410,11 @@ describe("events", () => {
     const unending = { [Symbol.asyncIterator]: () => ({ next: async () => ({ value: entry, done: false }) }) };
     for (const feed of [unending, null]) {
       let waited: AbortSignal | undefined;
-      await untilNews(async (signal) => {
+      const watch = async (signal: AbortSignal) => {
         waited = signal;
         return feed;
-      }, MINUTE);
+      };
+      for await (const _ of whileWaiting(watch, MINUTE)) break;
       expect(waited?.aborted).toBe(true);
     }
   });
