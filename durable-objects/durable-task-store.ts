@@ -27,7 +27,7 @@ import type { TaskDraft } from "../src/task/task";
 import { mintTaskId } from "../src/task-id";
 import type { OwnerIndex } from "./owner-index";
 import { attach, ownerFeed, taskFeed } from "./feed";
-import { AFTER_HEADER, DELIVER_HEADER, OWNER_HEADER, STREAMS_HEADER, type FeedWish } from "./feed-socket";
+import { AFTER_HEADER, DELIVER_HEADER, OWNER_HEADER, STREAMS_HEADER, toHeader, type FeedWish } from "./feed-socket";
 import { mintedId } from "./minted-id";
 import { addressName, ownerIndexName } from "./names";
 import { calling, callingOnce } from "./object-call";
@@ -217,12 +217,12 @@ class DurableTaskStore implements TaskStore {
   }
 }
 
-/** Header values are Latin-1, owners are any text. */
 function feedHeaders({ owner, after, deliver }: FeedWish, streams: number): Readonly<Record<string, string>> {
-  const escaped = JSON.stringify(owner).replace(
-    /[^\x20-\x7e]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
   const from: Readonly<Record<string, string>> = after === undefined ? {} : { [AFTER_HEADER]: String(after) };
-  return { [OWNER_HEADER]: escaped, [DELIVER_HEADER]: String(deliver), [STREAMS_HEADER]: String(streams), ...from };
+  return {
+    [OWNER_HEADER]: toHeader(owner),
+    [DELIVER_HEADER]: String(deliver),
+    [STREAMS_HEADER]: String(streams),
+    ...from,
+  };
 }

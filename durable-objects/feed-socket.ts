@@ -17,19 +17,22 @@ export type FeedWish = { readonly owner: Owner; readonly after: number | undefin
 export function feedWish(request: Request): FeedWish {
   const after = request.headers.get(AFTER_HEADER);
   return {
-    owner: JSON.parse(request.headers.get(OWNER_HEADER) ?? "null") as Owner,
+    owner: fromHeader<Owner>(request, OWNER_HEADER),
     after: after === null ? undefined : Number(after),
     deliver: Number(request.headers.get(DELIVER_HEADER) ?? 0) as Rank,
   };
 }
 
 /** Who attaches to a session. Its parts are digests and ids of ours: short, and fit for a header. */
-export const roleHeaders = (role: SessionRole): Readonly<Record<string, string>> => ({
-  [ROLE_HEADER]: JSON.stringify(role),
-});
+export const roleHeaders = (role: SessionRole): Readonly<Record<string, string>> => ({ [ROLE_HEADER]: toHeader(role) });
 
-export const sessionRole = (request: Request): SessionRole =>
-  JSON.parse(request.headers.get(ROLE_HEADER) ?? "null") as SessionRole;
+export const sessionRole = (request: Request): SessionRole => fromHeader(request, ROLE_HEADER);
+
+/** Header values are Latin-1; owners and ids are any text. */
+export const toHeader = (value: unknown): string => encodeURIComponent(JSON.stringify(value));
+
+export const fromHeader = <T>(request: Request, name: string): T =>
+  JSON.parse(decodeURIComponent(request.headers.get(name) ?? "null")) as T;
 
 /** The object's end of a new feed, and the answer that carries the other end. */
 export function openFeed(ctx: DurableObjectState): { readonly socket: WebSocket; readonly response: Response } {

@@ -80,7 +80,7 @@ export async function* ownerFeed<M>(
 }
 
 /** The messages of one socket after another until one ends well or the signal aborts; null when there is no feed any more. */
-async function* overSockets<M>(
+export async function* overSockets<M>(
   first: Attached<M> | null,
   open: () => Promise<Attached<M> | null>,
   signal: AbortSignal,

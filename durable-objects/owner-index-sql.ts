@@ -53,10 +53,18 @@ const FOUND = {
   searchContext: `context_id = ? AND standing IS NOT NULL AND standing = coalesce(?, standing)`,
 } as const;
 
+const COLUMNS = `id, created_at, tool, context_id, origin, phase, outcome, status_at, version`;
+
 const page = (which: keyof typeof FOUND): string =>
-  `SELECT id, created_at, tool, context_id, origin, phase, outcome, status_at, version FROM task
+  `SELECT ${COLUMNS} FROM task
    WHERE ${FOUND[which]} AND status_at >= ? AND (expires_at IS NULL OR expires_at > ?) AND (status_at, id) < (?, ?)
    ORDER BY status_at DESC, id DESC LIMIT ?`;
+
+/** Newest first, of tasks and of records. */
+const aged = (which: string): string =>
+  `SELECT ${COLUMNS} FROM task
+   WHERE ${which} AND (created_at, id) < (?, ?) AND (expires_at IS NULL OR expires_at > ?)
+   ORDER BY created_at DESC, id DESC LIMIT ?`;
 
 /**
  * Reads (and bills) one entry of an index for each row that fits, of which an owner has `MAX_TASKS_PER_OWNER` at most:
@@ -85,24 +93,15 @@ export const ownerIndexSql = {
                  WHERE id = ?`,
   postpone: `UPDATE task SET due = ? WHERE id = ?`,
   remove: `DELETE FROM task WHERE id = ?`,
-  list: `SELECT id, created_at, tool, context_id, origin, phase, outcome, status_at, version FROM task
-         WHERE (created_at, id) < (?, ?) AND (expires_at IS NULL OR expires_at > ?)
-         ORDER BY created_at DESC, id DESC LIMIT ?`,
+  list: aged(`true`),
   search: page("search"),
   searchStanding: page("searchStanding"),
   searchContext: page("searchContext"),
   total: total("search"),
   totalStanding: total("searchStanding"),
   totalContext: total("searchContext"),
-  records: `SELECT id, created_at FROM task
-            WHERE (created_at, id) < (?, ?) AND (expires_at IS NULL OR expires_at > ?)
-            ORDER BY created_at DESC, id DESC LIMIT ?`,
-  recordsByStatus: `SELECT id, created_at FROM task
-                    WHERE status = ? AND (created_at, id) < (?, ?) AND (expires_at IS NULL OR expires_at > ?)
-                    ORDER BY created_at DESC, id DESC LIMIT ?`,
-  recordsByOwner: `SELECT id, created_at FROM task
-                   WHERE owner = ? AND status = ? AND (created_at, id) < (?, ?) AND (expires_at IS NULL OR expires_at > ?)
-                   ORDER BY created_at DESC, id DESC LIMIT ?`,
+  recordsByStatus: aged(`status = ?`),
+  recordsByOwner: aged(`owner = ? AND status = ?`),
   settledBefore: `SELECT id, settled_at, mark FROM task WHERE settled_at <= ? AND (settled_at, id) > (?, ?)
                   ORDER BY settled_at, id LIMIT ?`,
   due: `SELECT id, version, mark FROM task WHERE due <= ? ORDER BY due, id LIMIT ?`,

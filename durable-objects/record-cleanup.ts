@@ -3,8 +3,7 @@ import type { DueRow } from "../src/service/task-index";
 import type { DurableRecordStoreParts } from "./durable-record-store";
 import { calling } from "./object-call";
 import { recordIndexStub, type SettledRow } from "./record-rpc";
-import { examineRecord, indexesOf } from "./record-spaces";
-import { examineRows } from "./sweep";
+import { collectRecords, indexesOf, spaceOf } from "./record-spaces";
 
 const AT_ONCE = 32;
 
@@ -39,9 +38,7 @@ export async function cleanUpRecords(
         if (rows.length === 0) return true;
         if (left === 0) return false;
         left -= rows.length;
-        const seen = rows.map(({ id, mark }) => ({ id, mark: mark ?? null, confirmed: true }));
-        const found = await examineRows(seen, (id) => examineRecord(objects, name, id, retentionMs));
-        const swept = await calling(() => index().swept(found.examined, clock(), found.unanswered));
+        const swept = await collectRecords(parts, spaceOf({ namespace, space }), name, rows, retentionMs);
         removed += swept.removed;
         last = rows.at(-1);
       }

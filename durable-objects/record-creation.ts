@@ -5,12 +5,12 @@ import type { Reservation } from "../src/service/task-index";
 import type { IdempotencyKey } from "../src/service/task-store";
 import { TaskError } from "../src/task/errors";
 import type { DurableRecordStoreParts } from "./durable-record-store";
+import type { RecordSpace } from "./names";
 import { mintedId } from "./minted-id";
 import { calling } from "./object-call";
 import { NO_STATUS } from "./record-mirror";
 import { recordIndexStub, recordStub, type RecordIndexCalls, type RecordMade } from "./record-rpc";
-import { examineRecord, indexForNew, objectOf, spaceOf } from "./record-spaces";
-import { examineRows } from "./sweep";
+import { collectRecords, indexForNew, objectOf, spaceOf } from "./record-spaces";
 
 /** How often it starts over because what its id or its idempotency key named is gone by now. */
 const ROUNDS = 4;
@@ -45,7 +45,8 @@ export class RecordCreation {
 
   async create(wanted: WantedRecord): Promise<RecordCreated> {
     const { key, maxRows } = wanted;
-    const { objects, clock } = this.#parts;
+    const { objects, clock, limits } = this.#parts;
+    const space = spaceOf(key);
     const isMinted = mintedId(objects.RECORDS, key.id) !== null;
     const index = indexForNew(key, isMinted, maxRows !== null);
     let hasMadeRoom = false;
@@ -53,7 +54,7 @@ export class RecordCreation {
       const reserved = await calling(() => this.#index(index).reserveRecord(this.#reservation(wanted), clock()));
       if (reserved.kind === "limit") {
         // What has expired is no longer there, whether or not it was collected.
-        if (hasMadeRoom || !(await this.#makeRoom(index))) return limitOf(reserved.value, maxRows);
+        if (hasMadeRoom || !(await this.#makeRoom(space, index))) return limitOf(reserved.value, maxRows);
         hasMadeRoom = true;
         continue;
       }
@@ -67,7 +68,7 @@ export class RecordCreation {
       // What the row stands for may have expired, or never have come true: whoever finds that clears it away.
       const record = await this.#read(named);
       if (record) return reserved.kind === "existing" ? { kind: "existing", record } : { kind: "taken" };
-      await this.#collect(index, reserved);
+      await collectRecords(this.#parts, space, index, [reserved], limits.retentionMs);
     }
     throw new TaskError("overloaded", "The record could not be stored in time. Try again in a moment.", {
       retryAfterMs: 1_000,
@@ -91,24 +92,11 @@ export class RecordCreation {
     return made;
   }
 
-  /** What the sweep would do, now: the row said there is a record, and it reads as gone. */
-  async #collect(index: string, { id, mark }: Listed): Promise<void> {
-    await this.#examine(index, [{ id, confirmed: true, mark }]);
-  }
-
-  async #makeRoom(index: string): Promise<boolean> {
+  async #makeRoom(space: RecordSpace, index: string): Promise<boolean> {
     const rows = await calling(() => this.#index(index).due(this.#parts.clock(), ROOM));
     if (rows.length === 0) return false;
-    const { removed, dropped } = await this.#examine(index, rows);
+    const { removed, dropped } = await collectRecords(this.#parts, space, index, rows, this.#parts.limits.retentionMs);
     return removed + dropped > 0;
-  }
-
-  async #examine(index: string, rows: Parameters<typeof examineRows>[0]) {
-    const { objects, limits, clock } = this.#parts;
-    const { examined, unanswered } = await examineRows(rows, (id) =>
-      examineRecord(objects, index, id, limits.retentionMs),
-    );
-    return calling(() => this.#index(index).swept(examined, clock(), unanswered));
   }
 
   #reservation({ key, owner, content, maxRows, idempotency }: WantedRecord): Reservation {

@@ -1,5 +1,6 @@
 import type { RecordEntry } from "../src/record/record";
-import { ownerFeed, type Attached } from "./feed";
+import { overSockets, type Attached } from "./feed";
+import { fromHeader, toHeader } from "./feed-socket";
 import type { RecordAsk } from "./record-rpc";
 
 /** What a record's object sends to whoever follows its log. `gone` is the last. */
@@ -12,13 +13,9 @@ const WISH_HEADER = "x-holdfast-record";
 
 export type RecordWish = { readonly ask: RecordAsk; readonly after: number };
 
-/** Header values are Latin-1, ids and owners are any text. */
-export const wishHeaders = (wish: RecordWish): Readonly<Record<string, string>> => ({
-  [WISH_HEADER]: encodeURIComponent(JSON.stringify(wish)),
-});
+export const wishHeaders = (wish: RecordWish): Readonly<Record<string, string>> => ({ [WISH_HEADER]: toHeader(wish) });
 
-export const recordWish = (request: Request): RecordWish =>
-  JSON.parse(decodeURIComponent(request.headers.get(WISH_HEADER) ?? "null")) as RecordWish;
+export const recordWish = (request: Request): RecordWish => fromHeader(request, WISH_HEADER);
 
 /** A record's log over any number of sockets: each goes on behind the last entry seen. Ends with the record. */
 export async function* recordFeed(
@@ -28,14 +25,8 @@ export async function* recordFeed(
   signal: AbortSignal,
 ): AsyncGenerator<RecordEntry, void, undefined> {
   let cursor = after;
-  let opened: Attached<RecordFeedMessage> | null = first;
-  const open = async () => {
-    const attached = opened ?? (await reattach(cursor));
-    opened = null;
-    return attached;
-  };
-  for await (const message of ownerFeed(open, signal)) {
-    if (message.kind === "gone") return;
+  for await (const message of overSockets(first, () => reattach(cursor), signal)) {
+    if (message === null || message.kind === "gone") return;
     cursor = message.entry.seq;
     yield message.entry;
   }

@@ -78,7 +78,7 @@ export class RecordObjectBase extends DurableObject<Bindings> implements RecordC
     if (told.kind !== "written") return told;
     const news = isNews(live.record, told.record);
     this.#shelf.put(live, told.record, entries, ask.key.namespace, news ? this.#tellBy() : undefined);
-    this.#announce(entries);
+    for (const entry of entries) broadcast(this.ctx, { kind: "entry", entry } satisfies RecordFeedMessage);
     if (news) await this.#tell();
     return told;
   }
@@ -168,10 +168,6 @@ export class RecordObjectBase extends DurableObject<Bindings> implements RecordC
 
   #isExpired(record: StoredRecord, retentionMs: number): boolean {
     return isRecordExpired(record, this.#wiring.clock(), retentionMs);
-  }
-
-  #announce(entries: readonly RecordEntry[]): void {
-    for (const entry of entries) broadcast(this.ctx, { kind: "entry", entry } satisfies RecordFeedMessage);
   }
 
   #letGo(): void {

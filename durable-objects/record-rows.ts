@@ -40,7 +40,7 @@ export class RecordRows {
       return newest(walks.flat()).slice(0, limit + 1);
     }
     if (statuses.length === 1) return this.#walk("recordsByStatus", ...statuses, ...place);
-    return this.#walk("records", ...place);
+    return this.#walk("list", ...place);
   }
 
   settledBefore(before: number, limit: number, after?: SettledRow): readonly SettledRow[] {

@@ -2,9 +2,12 @@ import type { Namespace } from "../src/record/record";
 import type { RecordKey } from "../src/service/record-store";
 import type { Examined } from "../src/service/task-index";
 import { mintedId } from "./minted-id";
-import { RECORD_SHARDS, recordIndexName, recordName, recordShard, recordSpaceOf, type RecordSpace } from "./names";
-import { recordStub } from "./record-rpc";
+import type { DurableRecordStoreParts } from "./durable-record-store";
+import { RECORD_SHARDS, recordIndexName, recordName, recordShard, type RecordSpace } from "./names";
+import { calling } from "./object-call";
+import { recordIndexStub, recordStub } from "./record-rpc";
 import type { StorageBindings } from "./rpc";
+import { examineRows } from "./sweep";
 
 /** The object of a record, whether or not there is one. */
 export const objectOf = (objects: StorageBindings, space: RecordSpace, id: string): DurableObjectId =>
@@ -34,15 +37,28 @@ export const indexesOf = (namespace: Namespace, space: string | null): readonly 
     recordIndexName(spaceOf({ namespace, space }), shard),
   );
 
-/** What became of a row of an index of records. */
+/** What became of a row of the index of a space. */
 export async function examineRecord(
   objects: StorageBindings,
+  space: RecordSpace,
   index: string,
   id: string,
   retentionMs: number,
 ): Promise<Examined> {
-  const space = recordSpaceOf(index);
-  if (!space) throw new Error("The name of an index of records was expected.");
   const examined = await recordStub(objects, objectOf(objects, space, id)).examine(index, retentionMs);
   return { ...examined, id };
+}
+
+/** What the sweep would do to some rows of an index, now. */
+export async function collectRecords(
+  { objects, clock }: Pick<DurableRecordStoreParts, "objects" | "clock">,
+  space: RecordSpace,
+  index: string,
+  rows: Parameters<typeof examineRows>[0],
+  retentionMs: number,
+) {
+  const { examined, unanswered } = await examineRows(rows, (id) =>
+    examineRecord(objects, space, index, id, retentionMs),
+  );
+  return calling(() => recordIndexStub(objects, index).swept(examined, clock(), unanswered));
 }

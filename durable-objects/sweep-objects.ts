@@ -21,8 +21,10 @@ export const sweepObjects = ({ objects, limits, clock }: SweepObjectsParts, budg
       shards: DIRECTORY_SHARDS,
       directory: (shard) => directoryStub(objects, shard),
       index: (name) => indexStub(objects, name),
-      examine: (name, id) =>
-        recordSpaceOf(name) ? examineRecord(objects, name, id, limits.retentionMs) : examineTask(objects, id),
+      examine: (name, id) => {
+        const space = recordSpaceOf(name);
+        return space ? examineRecord(objects, space, name, id, limits.retentionMs) : examineTask(objects, id);
+      },
       clock,
       random: Math.random,
     },

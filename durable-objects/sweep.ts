@@ -36,7 +36,7 @@ export async function sweep(parts: SweepParts, budget: number): Promise<SweepRep
 
 /** Asks the objects of some rows of one index. What is gone goes only as the row that was seen: its id may be in use again. */
 export async function examineRows(
-  rows: readonly DueRow[],
+  rows: readonly Pick<DueRow, "id" | "mark">[],
   examine: (id: string) => Promise<Examined>,
 ): Promise<{ readonly examined: readonly Examined[]; readonly unanswered: readonly string[] }> {
   const asked = await Promise.allSettled(rows.map(({ id }) => examine(id)));
