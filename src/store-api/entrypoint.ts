@@ -1,7 +1,8 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import type { Principal } from "../service/principal";
 import type { StoreApi } from "./api";
-import { outcomeOf, principalOf, STORE_METHODS, type StoreProps, type StoreRpc } from "./rpc";
+import { outcomeOf, principalOf, type StoreProps, type StoreRpc } from "./rpc";
+import { SERVED } from "./store-service";
 
 export type EntrypointParts = {
   readonly storeOf: (env: object) => { as(principal: Principal): StoreApi };
@@ -14,7 +15,7 @@ export type EntrypointParts = {
  */
 export function storeEntrypoint({ storeOf, log }: EntrypointParts) {
   class StoreEntrypoint extends WorkerEntrypoint<object, StoreProps> {}
-  for (const name of STORE_METHODS) {
+  for (const name of SERVED) {
     // RPC reaches what stands on the prototype, and nothing else.
     Object.defineProperty(StoreEntrypoint.prototype, name, {
       value(this: { readonly env: object; readonly ctx: { readonly props?: StoreProps } }, ...args: unknown[]) {

@@ -33,7 +33,7 @@ export async function serveEvents(
   // HEAD would come in as a GET whose stream nobody reads.
   if (c.req.raw.method === "HEAD") throw notAllowed(["GET"]);
   const { api, namespace, id, as } = callOf();
-  const { after: from = 0, waitMs = 0, ...whose } = as;
+  const { after = 0, waitMs = 0, ...whose } = as;
   const feed: Feed = (options) => api.events(namespace.name, id, { ...whose, ...options });
 
   const accepts = acceptsOf(c.req.header("accept") ?? null);
@@ -41,29 +41,24 @@ export async function serveEvents(
     throw new Refused(406, "not_acceptable", "Accept must allow application/json or text/event-stream.");
   }
   const onLate = (thrown: unknown): void => void explainThrown(thrown, log, c.var.principal);
-  if (!accepts.json) return streamOf(c, feed, lastEventId(c) ?? from, onLate);
   const { signal } = c.req.raw;
+  const from = (accepts.json ? null : lastEventId(c)) ?? after;
   // What is missing is told as such, before the wait.
-  const page = found(await feed({ after: from, waitMs: 0, signal }));
-  if (page.entries.length > 0 || waitMs === 0) return pageAnswer(page);
+  const first = found(await feed({ after: from, waitMs: 0, signal }));
+  if (!accepts.json) return streamOf(c, feed, first, onLate);
+  if (first.entries.length > 0 || waitMs === 0) return pageAnswer(first);
   // By then the status may be out, so that it went meanwhile is told in the body.
   const wait = async (left: AbortSignal) => {
     const next = await feed({ after: from, waitMs, signal: left });
-    return toResponse(next === null ? pageAnswer(page, true) : pageAnswer(next));
+    return toResponse(pageAnswer(next ?? first, next === null));
   };
   return slowAnswer(wait, { signal, onLate });
 }
 
-async function streamOf(
-  c: StoreContext,
-  feed: Feed,
-  from: number,
-  onLate: (thrown: unknown) => void,
-): Promise<Response> {
+function streamOf(c: StoreContext, feed: Feed, first: Entries, onLate: (thrown: unknown) => void): Response {
   const queue = new SendQueue();
   const { gone, leave } = dropWhenGone(queue, c.req.raw.signal);
   const { signal } = gone;
-  const first = found(await feed({ after: from, waitMs: 0, signal }));
   const follow = async (): Promise<void> => {
     for (let page: Entries | null = first; page !== null && !signal.aborted;) {
       for (const entry of page.entries) await queue.push({ id: String(entry.seq), data: entryText(entry) });

@@ -23,7 +23,7 @@ export function namespaceFor(namespaces: readonly Namespace[], name: string, pri
 
 /** For whom the call is, as far as this caller may say so. */
 export function accessTo({ owners }: Namespace, principal: Principal, { owner, any }: As): RecordAccess {
-  if (any && owner !== undefined) throw new TaskError("invalid", "A call is for one owner or for any, not for both.");
+  mustBeForOne(any, owner);
   if (owner !== undefined && !isOwner(owner)) {
     throw new TaskError("invalid", `An owner is null or text of at most ${MAX_OWNER_LENGTH} characters.`);
   }
@@ -34,6 +34,11 @@ export function accessTo({ owners }: Namespace, principal: Principal, { owner, a
   if (any) return { space: null, asker: { kind: "any" }, owner: null };
   const named = owner === undefined ? self : owner;
   return { space: owners === "separate" ? named : null, asker: { kind: "owner", owner: named }, owner: named };
+}
+
+export function mustBeForOne(...named: readonly unknown[]): void {
+  if (named.filter((value) => value !== undefined).length < 2) return;
+  throw new TaskError("invalid", "A call is for one owner, for nobody or for any: name one of them, or none.");
 }
 
 /** What touches the records of all: a worker's right where it keeps them, an admin's everywhere. */

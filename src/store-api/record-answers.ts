@@ -1,19 +1,17 @@
 import type { RecordWritten } from "../record/command";
 import type { StoredRecord } from "../record/record";
-import { TaskError } from "../task/errors";
 import type { Answer } from "./answer";
 import type { As } from "./api";
 import { errorAnswer, Refused } from "./errors";
 import { given } from "./given";
 import { etagOf } from "./preconditions";
+import { mustBeForOne } from "./record-access";
 import { recordText } from "./record-text";
 import type { WhoseQuery } from "./schemas";
 
 /** A query in the words of the API: for whom it is, and what else it says. */
 export function asOf<Q extends WhoseQuery>({ owner, unowned, any, ...rest }: Q) {
-  if ([owner, unowned, any].filter((value) => value !== undefined).length > 1) {
-    throw new TaskError("invalid", "Say one of owner, unowned and any in the query, or none.");
-  }
+  mustBeForOne(owner, unowned, any);
   const whose: As = any ? { any: true } : given({ owner: unowned ? null : owner });
   return { ...given(rest), ...whose };
 }

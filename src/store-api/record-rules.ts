@@ -21,17 +21,20 @@ const BLANK: TaskFields = {
   error: null,
 };
 
+const OBJECT = [isObjectText, "the text of a JSON object"] as const;
+const JSON_OR_NULL = [(value: unknown) => value === null || isJsonText(value), "null or JSON text"] as const;
+
 /** What each field of a task may be, in words for whoever sent something else. */
 const FIELDS: {
   readonly [K in keyof TaskFields]: readonly [fits: (value: TaskFields[K]) => boolean, wants: string];
 } = {
   status: [isStatus, `one of ${STATUSES.join(", ")}`],
   statusMessage: [(value) => value === null || isText(value), "null or well-formed text"],
-  pollIntervalMs: [(value) => value === null || (isWhole(value) && value > 0), "null or a whole number above 0, of ms"],
-  inputRequests: [isObjectText, "the text of a JSON object"],
-  inputResponses: [isObjectText, "the text of a JSON object"],
-  result: [(value) => value === null || isJsonText(value), "null or JSON text"],
-  error: [(value) => value === null || isJsonText(value), "null or JSON text"],
+  pollIntervalMs: [(value) => value === null || isWhole(value, 1), "null or a whole number above 0, of ms"],
+  inputRequests: OBJECT,
+  inputResponses: OBJECT,
+  result: JSON_OR_NULL,
+  error: JSON_OR_NULL,
 };
 
 /** Whether it can be the id of a record. `.` and `..` would be read as steps of a path. */
@@ -64,11 +67,8 @@ export function taskInPlace(task: Partial<TaskFields> | undefined): Omit<TaskFie
 export function checked(changes: RecordChanges, { kind, zeroTtl }: Namespace, { maxTtlMs }: Limits): RecordChanges {
   const { task, document, ttlMs } = changes;
   check(kind === "task" || task === undefined, "This namespace keeps documents, which have no fields of a task.");
-  check(document === undefined || isObjectText(document), "document must be the text of a JSON object.");
-  check(
-    ttlMs === undefined || ttlMs === null || (isWhole(ttlMs) && ttlMs >= 0),
-    "ttlMs must be null or a whole number of ms, not below 0.",
-  );
+  if (document !== undefined) mustBeByKey(document, "document");
+  if (ttlMs !== undefined && ttlMs !== null) mustBeWhole("ttlMs", ttlMs);
   const isUnlimited = ttlMs === null || (ttlMs === 0 && zeroTtl === "never");
   return given({
     task: task === undefined ? task : checkedTask(task),
@@ -77,16 +77,21 @@ export function checked(changes: RecordChanges, { kind, zeroTtl }: Namespace, { 
   });
 }
 
-/** JSON text of what is asked, or answered, by key. */
+/** The text of a JSON object. */
 export function mustBeByKey(text: JsonText, what: string): void {
-  check(isObjectText(text), `${what} must be the text of a JSON object.`);
+  check(isObjectText(text), `${what} must be ${OBJECT[1]}.`);
 }
 
 export function check(holds: boolean, message: string): asserts holds {
   if (!holds) throw new TaskError("invalid", message);
 }
 
-export const isWhole = (value: unknown): value is number => Number.isSafeInteger(value);
+export function mustBeWhole(what: string, value: unknown, least = 0): void {
+  check(isWhole(value, least), `${what} must be a whole number, at least ${least}.`);
+}
+
+const isWhole = (value: unknown, least: number): value is number =>
+  Number.isSafeInteger(value) && Number(value) >= least;
 
 export const tooLarge = ({ resultLimitBytes }: Limits): TaskError =>
   new TaskError("too_large", `The record would be larger than RESULT_LIMIT_BYTES (${resultLimitBytes} bytes).`, {

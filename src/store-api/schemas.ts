@@ -17,7 +17,7 @@ const anything = z.optional(z.unknown());
 const object = z.custom<object>(isObject, "must be an object.");
 
 const status = z.enum(STATUSES);
-const ttlMs = z.optional(z.nullable(count(0)));
+const countOrNull = z.optional(z.nullable(count(0)));
 const fieldsBesideStatus = {
   statusMessage: z.optional(z.nullable(z.string())),
   pollIntervalMs: z.optional(z.nullable(count(1))),
@@ -28,13 +28,9 @@ const fieldsBesideStatus = {
 };
 const taskFields = z.strictObject({ status: z.optional(status), ...fieldsBesideStatus });
 
-export const CreateBody = z.strictObject({
-  id: z.optional(z.string()),
-  ttlMs,
-  task: z.optional(taskFields),
-  document: z.optional(object),
-  maxRows: z.optional(z.nullable(count(0))),
-});
+const content = { ttlMs: countOrNull, task: z.optional(taskFields), document: z.optional(object) };
+
+export const CreateBody = z.strictObject({ ...content, id: z.optional(z.string()), maxRows: countOrNull });
 
 /** A record may be sent back as it was read: what nobody can change is passed over. */
 const asRead = {
@@ -49,23 +45,22 @@ const asRead = {
   changed: anything,
 };
 
-export const ReplaceBody = z.strictObject({ ...asRead, ttlMs, task: z.optional(taskFields), document: object });
+export const ReplaceBody = z.strictObject({ ...asRead, ...content, document: object });
 
 /** A save keeps the ttl. */
 export const SaveBody = z.strictObject({
   ...asRead,
-  ttlMs,
+  ...content,
   task: z.optional(z.custom<null>((value) => value === null, "must be null.")),
   document: object,
 });
 
-export const MergeBody = z.strictObject({ ttlMs, task: z.optional(taskFields), document: z.optional(object) });
+export const MergeBody = z.strictObject(content);
 
 export const StatusBody = z.strictObject({
+  ...content,
   status,
-  ttlMs,
   task: z.optional(z.strictObject(fieldsBesideStatus)),
-  document: z.optional(object),
 });
 
 export const QuestionsBody = z.strictObject({ inputRequests: object });

@@ -18,9 +18,9 @@ import {
   contentOf,
   isRecordId,
   isStatus,
-  isWhole,
   mustBeByKey,
   mustBeId,
+  mustBeWhole,
   taskInPlace,
   tooLarge,
 } from "./record-rules";
@@ -69,7 +69,7 @@ class StoreService implements StoreApi {
     if (draft.id !== undefined) mustBeId(draft.id);
     const id = draft.id === undefined ? this.#records.mint() : chosenId(draft.id);
     const maxRows = options.maxRows ?? null;
-    check(maxRows === null || (isWhole(maxRows) && maxRows >= 0), "maxRows must be null or a whole number.");
+    if (maxRows !== null) mustBeWhole("maxRows", maxRows);
     const content = contentOf(draft, namespace, this.#parts.limits);
     const asked = { id: draft.id, content };
     const idempotency = await idempotencyOf(options.idempotencyKey, owner, namespace, asked);
@@ -175,7 +175,7 @@ class StoreService implements StoreApi {
     mustNameOwner(namespace, asker);
     const { status, limit = PAGE, cursor } = query;
     check(status === undefined || isStatus(status), "That is no status of a task.");
-    check(isWhole(limit) && limit > 0, "limit must be a whole number above 0.");
+    mustBeWhole("limit", limit, 1);
     const { records, next } = await this.#records.list({
       namespace,
       space,
@@ -194,7 +194,7 @@ class StoreService implements StoreApi {
     const { namespace, space, asker } = this.#place(name, as);
     mustKeep(namespace, this.#principal);
     mustNameOwner(namespace, asker);
-    check(isWhole(defaultTtlMs) && defaultTtlMs >= 0, "defaultTtlMs must be a whole number of ms, not below 0.");
+    mustBeWhole("defaultTtlMs", defaultTtlMs);
     return this.#records.cleanup(namespace, space, defaultTtlMs, CLEANUP_BUDGET);
   }
 
@@ -204,8 +204,8 @@ class StoreService implements StoreApi {
     { after = 0, waitMs = 0, signal, ...as }: NonNullable<Parameters<StoreApi["events"]>[2]> = {},
   ): Promise<Entries | null> {
     const place = this.#place(name, as);
-    check(isWhole(after) && after >= 0, "after must be the seq of an entry, or 0.");
-    check(isWhole(waitMs) && waitMs >= 0, "waitMs must be a whole number of ms, not below 0.");
+    mustBeWhole("after", after);
+    mustBeWhole("waitMs", waitMs);
     const look = () => find(place, id, (key) => this.#records.entries(key, place.asker, after, BATCH));
     let entries = await look();
     if (entries?.length === 0 && waitMs > 0) {
@@ -242,12 +242,17 @@ class StoreService implements StoreApi {
   }
 }
 
+/** Over a binding there is what the class has, and it has nothing that is public but the API. */
+export const SERVED = Object.getOwnPropertyNames(StoreService.prototype).filter(
+  (name) => name !== "constructor",
+) as readonly (keyof StoreApi)[];
+
 const find = async <T>(place: Place, id: string, call: (key: RecordKey) => Promise<T | null>): Promise<T | null> =>
   isRecordId(id) ? firstOf(id, (known) => call(keyOf(place, known))) : null;
 
 const keyOf = ({ namespace, space }: Place, id: string): RecordKey => ({ namespace, space, id });
 
 function checkedVersion(version: number | null): number | null {
-  check(version === null || (isWhole(version) && version > 0), "version must be null or a whole number above 0.");
+  if (version !== null) mustBeWhole("version", version, 1);
   return version;
 }

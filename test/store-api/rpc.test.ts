@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { rpcStore } from "../../src/client/rpc-store";
 import { outcomeOf, principalOf, STORE_METHODS, type StoreProps } from "../../src/store-api/rpc";
+import { SERVED } from "../../src/store-api/store-service";
 import { TaskError } from "../../src/task/errors";
 
 describe("a call over a binding", () => {
@@ -48,6 +49,10 @@ describe("a call over a binding", () => {
       .catch((error: unknown) => error);
     expect(thrown).toMatchObject({ code: "internal", message: expect.not.stringContaining("secret") });
     expect(JSON.stringify(log)).toContain("a secret detail");
+  });
+
+  it("is of what the API has, and of nothing else", () => {
+    expect([...SERVED].sort()).toEqual([...STORE_METHODS].sort());
   });
 
   it("has every method of the API, and ends a wait when it is told to", async () => {
