@@ -12,31 +12,22 @@ export type StreamEvent = {
 
 /** Messages on their way to one client, in order. */
 export class SendQueue implements AsyncIterable<StreamEvent> {
+  readonly #speak = Promise.withResolvers<void>();
+  readonly #drop = Promise.withResolvers<void>();
   /** Resolves when the first message is in. */
-  readonly spoken: Promise<void>;
+  readonly spoken = this.#speak.promise;
   /** Resolves when nobody is to get anything any more. */
-  readonly dropped: Promise<void>;
+  readonly dropped = this.#drop.promise;
   readonly #messages: { readonly event: StreamEvent; readonly sent: () => void }[] = [];
   #closed = false;
-  #speak = (): void => {};
-  #dropped = (): void => {};
   #wake = (): void => {};
-
-  constructor() {
-    this.spoken = new Promise((resolve) => {
-      this.#speak = resolve;
-    });
-    this.dropped = new Promise((resolve) => {
-      this.#dropped = resolve;
-    });
-  }
 
   /** Resolves when the message has been handed to the stream, or never will be. */
   push(event: StreamEvent): Promise<void> {
     if (this.#closed) return Promise.resolve();
     return new Promise((sent) => {
       this.#messages.push({ event, sent });
-      this.#speak();
+      this.#speak.resolve();
       this.#wake();
     });
   }
@@ -59,7 +50,7 @@ export class SendQueue implements AsyncIterable<StreamEvent> {
   drop(): void {
     this.#closed = true;
     for (const message of this.#messages.splice(0)) message.sent();
-    this.#dropped();
+    this.#drop.resolve();
     this.#wake();
   }
 

@@ -8,9 +8,9 @@ export type Message =
   | { readonly kind: "request"; readonly request: JsonRpcRequest }
   | { readonly kind: "notification"; readonly method: string; readonly params: JsonObject }
   /** Without a result it is an error, whichever. */
-  | { readonly kind: "response"; readonly id?: RequestId; readonly result?: Json }
+  | { readonly kind: "response"; readonly id: RequestId | undefined; readonly result: Json | undefined }
   /** `id` is there when it could be read, so that the error can name it. */
-  | { readonly kind: "invalid"; readonly id?: RequestId; readonly problem: string };
+  | { readonly kind: "invalid"; readonly id: RequestId | undefined; readonly problem: string };
 
 export const PARSE_ERROR = -32700;
 export const INVALID_REQUEST = -32600;
@@ -75,15 +75,16 @@ export type Accepts = { readonly json: boolean; readonly eventStream: boolean };
 
 /** Tells requests, notifications and responses apart (JSON-RPC 2.0 §4, §5; MCP allows only string and integer ids). */
 export function readMessage(value: unknown): Message {
-  if (!isObject(value)) return { kind: "invalid", problem: "The body must be one JSON-RPC message, an object." };
+  if (!isObject(value))
+    return { kind: "invalid", id: undefined, problem: "The body must be one JSON-RPC message, an object." };
   const hasId = Object.hasOwn(value, "id");
   const id = readId(value["id"]);
-  const invalid = (problem: string): Message => ({ kind: "invalid", ...(id === undefined ? {} : { id }), problem });
+  const invalid = (problem: string): Message => ({ kind: "invalid", id, problem });
   if (value["jsonrpc"] !== "2.0") return invalid('"jsonrpc" must be "2.0".');
   if (!Object.hasOwn(value, "method")) {
     const result = value["result"];
     if (result === undefined && !Object.hasOwn(value, "error")) return invalid('The message has no "method".');
-    return { kind: "response", ...(id === undefined ? {} : { id }), ...(result === undefined ? {} : { result }) };
+    return { kind: "response", id, result };
   }
   const { method, params = {} } = value;
   if (typeof method !== "string") return invalid('"method" must be a string.');

@@ -1,6 +1,5 @@
-import type { Clock } from "./clock";
 import type { Sealer } from "./seal";
-import { ownerOf, type Principal } from "./service/principal";
+import { holderOf, type Principal } from "./service/principal";
 import { TaskError } from "./task/errors";
 
 /** What a list may be in the order of, and what its cursors are sealed as. */
@@ -14,12 +13,12 @@ const TTL_MS = 86_400_000;
 
 /** Where the next page of the caller's own list begins: after this row, whatever came or went before it. */
 export const sealCursor = <B extends By>(
-  { sealer, clock }: { readonly sealer: Sealer; readonly clock: Clock },
+  { sealer }: { readonly sealer: Sealer },
   principal: Principal,
   by: B,
   { [by]: at, id }: Place<B>,
 ): Promise<string> =>
-  sealer.seal(PURPOSES[by], { [by]: at, id }, { principal: nameOf(principal), expiresAt: clock() + TTL_MS });
+  sealer.seal(PURPOSES[by], { [by]: at, id }, holderOf(principal), TTL_MS);
 
 /** What was sealed, as it was. Throws `invalid`. */
 export async function openCursor<B extends By>(
@@ -28,9 +27,7 @@ export async function openCursor<B extends By>(
   by: B,
   cursor: string,
 ): Promise<Place<B>> {
-  const opened = await sealer.open(PURPOSES[by], cursor, nameOf(principal));
+  const opened = await sealer.open(PURPOSES[by], cursor, holderOf(principal));
   if (opened) return opened as Place<B>;
   throw new TaskError("invalid", "The cursor or page token is none of yours, or has expired; list again without it.");
 }
-
-const nameOf = (principal: Principal): string => ownerOf(principal) ?? "anonymous";

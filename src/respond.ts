@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { dropWhenGone, eventStream, SendQueue, type StreamEvent } from "./event-stream";
+import { dropWhenGone, eventStream, SendQueue } from "./event-stream";
 import {
   errorText,
   INVALID_REQUEST,
@@ -44,19 +44,14 @@ export type RespondOptions = {
   readonly explain: (thrown: unknown) => JsonRpcError;
 };
 
-/** How what a method came to is written down; null where nothing is to be sent. */
-type Frame = {
-  readonly result: (text: JsonText) => JsonText | null;
-  readonly error: (error: JsonRpcError) => JsonText;
-  /** Whether a stream that has begun ends with it. */
-  readonly onStream: boolean;
+/** A conversation that ends in what is sent; null where nothing is. */
+type Talk = Omit<Conversation, "run"> & {
+  readonly run: (exchange: Exchange) => Promise<JsonText | null>;
+  /** Of the request, for an error to name. */
+  readonly id?: RequestId;
+  /** It answers no request, so a stream that has begun just ends. */
+  readonly unasked?: true;
 };
-
-const answerTo = (id: RequestId): Frame => ({
-  result: (text) => resultText(id, text),
-  error: (error) => errorText(error, id),
-  onStream: true,
-});
 
 /** Runs the method and answers with one JSON object or an event stream. */
 export async function respond(
@@ -68,9 +63,9 @@ export async function respond(
   try {
     const answer = await method();
     if (typeof answer === "string") return whole(c, resultText(id, answer), options.accepts);
-    return "run" in answer
-      ? await converse(c, answerTo(id), answer, options)
-      : whole(c, resultText(id, answer.result), options.accepts, answer.headers);
+    if (!("run" in answer)) return whole(c, resultText(id, answer.result), options.accepts, answer.headers);
+    const run = async (exchange: Exchange): Promise<JsonText> => resultText(id, await answer.run(exchange));
+    return await converse(c, { ...answer, id, run }, options);
   } catch (thrown) {
     return errorResponse(options.explain(thrown), id);
   }
@@ -79,7 +74,7 @@ export async function respond(
 /** Answers several requests at once: each in its place, as one list. */
 export async function respondToAll(
   c: Context,
-  requests: readonly { readonly id?: RequestId; readonly method: () => Promise<Answer> }[],
+  requests: readonly { readonly id?: RequestId | undefined; readonly method: () => Promise<Answer> }[],
   options: RespondOptions,
 ): Promise<Response> {
   const answerOne = async ({ id, method }: (typeof requests)[number], exchange: Exchange): Promise<JsonText | null> => {
@@ -96,8 +91,7 @@ export async function respondToAll(
     const texts = await Promise.all(requests.map((request) => answerOne(request, shared)));
     return `[${texts.filter((text) => text !== null).join(",")}]`;
   };
-  const list: Frame = { result: (text) => text, error: (error) => errorText(error), onStream: true };
-  return converse(c, list, { stream: "when_slow", run }, options);
+  return converse(c, { stream: "when_slow", run }, options);
 }
 
 /** A stream that answers no request: it lasts until its client leaves, or `run` ends. What fails at once is an error. */
@@ -106,44 +100,38 @@ export function openStream(
   run: (exchange: Exchange) => Promise<void>,
   explain: RespondOptions["explain"],
 ): Promise<Response> {
-  const nothing: Frame = { result: () => null, error: (error) => errorText(error), onStream: false };
-  const conversation = {
+  const talk: Talk = {
     stream: "when_slow",
     waits: true,
-    run: (exchange: Exchange) => run(exchange).then(() => ""),
-  } as const;
-  const accepts = { json: false, eventStream: true };
-  return converse(c, nothing, conversation, { accepts, explain });
+    unasked: true,
+    run: (exchange) => run(exchange).then(() => null),
+  };
+  return converse(c, talk, { accepts: { json: false, eventStream: true }, explain });
 }
 
-async function converse(
-  c: Context,
-  frame: Frame,
-  conversation: Conversation,
-  options: RespondOptions,
-): Promise<Response> {
+async function converse(c: Context, talk: Talk, options: RespondOptions): Promise<Response> {
   const { accepts, explain } = options;
-  if (conversation.stream === "at_once" && !accepts.eventStream) {
+  if (talk.stream === "at_once" && !accepts.eventStream) {
     throw new JsonRpcError(406, INVALID_REQUEST, "The answer is an event stream; Accept must allow text/event-stream.");
   }
   const queue = new SendQueue();
   const { signal } = c.req.raw;
   const { gone, leave } = dropWhenGone(queue, signal);
 
-  const streams = accepts.eventStream && conversation.stream !== "never";
+  const streams = accepts.eventStream && talk.stream !== "never";
   const { exchange, named } = exchangeOver(queue, streams, gone.signal);
-  const finished = conversation.run(exchange).then(
-    (result) => ({ status: 200, text: frame.result(result), headers: undefined }),
+  const finished = talk.run(exchange).then(
+    (text) => ({ status: 200, text, headers: undefined }),
     (thrown: unknown) => {
       // Nothing more is sent to a client that left, and its leaving is no fault of ours (MCP 2026-07-28 cancellation).
       if (gone.signal.aborted) return { status: 499, text: null, headers: undefined };
       if (thrown instanceof Withdrawn) return { status: 204, text: null, headers: undefined };
       const error = explain(thrown);
-      return { status: error.status, text: frame.error(error), headers: error.extras.headers };
+      return { status: error.status, text: errorText(error, talk.id), headers: error.extras.headers };
     },
   );
   letCleanUp(c, finished, gone.signal);
-  if (conversation.stream !== "at_once") {
+  if (talk.stream !== "at_once") {
     const first = await Promise.race([finished, ...(streams ? [queue.spoken, after(GRACE_MS)] : [])]);
     if (first) {
       signal.removeEventListener("abort", leave);
@@ -155,10 +143,10 @@ async function converse(
   }
   void finished.then(({ text }) => {
     if (gone.signal.aborted) queue.drop();
-    else queue.end(text === null || !frame.onStream ? undefined : { data: text, ...named() });
+    else queue.end(text === null || talk.unasked ? undefined : { data: text, ...named() });
   });
   return eventStream(c, queue, {
-    keepAliveMs: conversation.waits || conversation.stream === "at_once" ? KEEP_ALIVE_MS : CALL_KEEP_ALIVE_MS,
+    keepAliveMs: talk.waits || talk.stream === "at_once" ? KEEP_ALIVE_MS : CALL_KEEP_ALIVE_MS,
     onGone: leave,
   });
 }
@@ -167,7 +155,7 @@ async function converse(
 function exchangeOver(queue: SendQueue, streams: boolean, signal: AbortSignal) {
   let last: string | undefined;
   const send = async (message: string, id?: string): Promise<void> => {
-    if (streams) await queue.push({ data: `{"jsonrpc":"2.0",${message}}`, ...(id === undefined ? {} : { id }) });
+    if (streams) await queue.push({ data: `{"jsonrpc":"2.0",${message}}`, ...(id && { id }) });
   };
   const call = (method: string, params: JsonText): string => `"method":${JSON.stringify(method)},"params":${params}`;
   const exchange: Exchange = {
@@ -180,7 +168,7 @@ function exchangeOver(queue: SendQueue, streams: boolean, signal: AbortSignal) {
       if (streams) queue.prime({ data: "", id: eventId, retry: RETRY_MS });
     },
   };
-  return { exchange, named: (): Pick<StreamEvent, "id"> => (last === undefined ? {} : { id: last }) };
+  return { exchange, named: () => last && { id: last } };
 }
 
 /** When its client leaves, Workers drop what a request was doing; a tool that was told to stop may tidy up before. */

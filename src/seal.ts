@@ -4,8 +4,8 @@ import type { JsonObject } from "./task/json";
 
 /** Seals small facts into tokens that a client carries for us (design decision 11). */
 export type Sealer = {
-  /** `principal` binds the token to one caller; `expiresAt` is Unix ms. URL-safe text. */
-  seal(purpose: string, payload: JsonObject, bound: { principal: string; expiresAt: number }): Promise<string>;
+  /** `principal` binds the token to one caller. URL-safe text. */
+  seal(purpose: string, payload: JsonObject, principal: string, ttlMs: number): Promise<string>;
   /** Null when it is forged, altered, expired, of another purpose or another caller's. */
   open(purpose: string, token: string, principal: string): Promise<JsonObject | null>;
 };
@@ -35,11 +35,11 @@ export function createSealer(secret: () => Promise<string>, clock: Clock): Seale
   }
 
   return {
-    async seal(purpose, payload, { principal, expiresAt }) {
+    async seal(purpose, payload, principal, ttlMs) {
       const key = await keyFor(purpose);
       // Random IVs are sound for 2^32 tokens of one purpose under one secret (NIST SP 800-38D §8.3).
       const iv = crypto.getRandomValues(new Uint8Array(BOX_AT - IV_AT));
-      const plain = new TextEncoder().encode(JSON.stringify([expiresAt, payload]));
+      const plain = new TextEncoder().encode(JSON.stringify([clock() + ttlMs, payload]));
       const box = new Uint8Array(await crypto.subtle.encrypt(gcm(iv, purpose, principal), key.aes, plain));
       const token = new Uint8Array(BOX_AT + box.length);
       token[0] = FORMAT;

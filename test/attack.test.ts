@@ -5,7 +5,7 @@ import { mcp20250326 } from "../src/mcp/2025-03-26/methods";
 import { mcp20250618 } from "../src/mcp/2025-06-18/methods";
 import { mcp20251125 } from "../src/mcp/2025-11-25/methods";
 import { methods as methods20260728 } from "../src/mcp/2026-07-28/methods";
-import { revisionsOf, type Revision } from "../src/mcp/era";
+import { LEGACY, MODERN, type Legacy, type Revision } from "../src/mcp/era";
 import type { Principal } from "../src/service/principal";
 import { HELPER_TOOLS } from "../src/tool/declaration";
 import { isStream } from "./support/legacy";
@@ -159,7 +159,7 @@ function everywhere(usual: Call, hasSessions: boolean): readonly Place[] {
 }
 
 /** The tests run side by side, so each ends what it began. */
-async function within(callers: string, version: string | undefined, attack: (world: World) => Promise<void>) {
+async function within(callers: string, version: Legacy | undefined, attack: (world: World) => Promise<void>) {
   const made = await world(callers === "identified", version);
   try {
     await attack(made);
@@ -219,7 +219,7 @@ const rows = (["identified", "anonymous"] as const).flatMap((callers) =>
 
 describe("every revision", () => {
   it("is attacked", () => {
-    const served: string[] = [...revisionsOf("modern"), ...revisionsOf("legacy")];
+    const served: string[] = [...MODERN, ...LEGACY];
     expect(Object.keys(tables).sort()).toEqual(served.sort());
   });
 
@@ -307,7 +307,7 @@ describe("a credential that is missing, empty or wrong (F02)", () => {
     }));
 });
 
-const legacy = revisionsOf("legacy").flatMap((revision) =>
+const legacy = LEGACY.flatMap((revision) =>
   (["identified", "anonymous"] as const).map((callers) => ({ callers, revision })),
 );
 

@@ -3,7 +3,7 @@
 import { createExecutionContext, listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, expect, inject, it, vi } from "vitest";
-import { revisionsOf } from "../src/mcp/era";
+import { LEGACY } from "../src/mcp/era";
 import { isObject } from "../src/task/json";
 import fixtureWorker from "./fixtures/worker";
 import { mutated, randomFrom, type Draft, type Sent } from "./support/fuzz";
@@ -128,7 +128,7 @@ async function draftsOf(
       modern(token, "subscriptions/listen", { notifications: { toolsListChanged: true, taskIds: [id] } }),
     ]),
   ];
-  for (const version of revisionsOf("legacy")) {
+  for (const version of LEGACY) {
     const response = await send(legacy(token, null, beginning(version)), bindings);
     const session = response.headers.get("mcp-session-id") as string;
     await response.body?.cancel();

@@ -1,7 +1,7 @@
 import { createExecutionContext, listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { revisionsOf } from "../src/mcp/era";
+import { LEGACY } from "../src/mcp/era";
 import { encodeTaskId, mintTaskId, randomTaskId } from "../src/task-id";
 import fixtureWorker from "./fixtures/worker";
 import { fixtureCallers } from "./support/fixture-callers";
@@ -81,7 +81,7 @@ it("wakes and creates no object by guessing ids, two hundred of each kind in eac
   const headers = new Headers({ "Content-Type": "application/json", Accept: "application/json, text/event-stream" });
   const legacy = (method: string, params: Wire): Promise<Response> =>
     post(headers, { jsonrpc: "2.0", id: 1, method, params });
-  const [protocolVersion] = revisionsOf("legacy");
+  const [protocolVersion] = LEGACY;
   const clientInfo = { name: "test", version: "1" };
   const begun = await legacy("initialize", { protocolVersion, capabilities: {}, clientInfo });
   headers.set("Mcp-Session-Id", begun.headers.get("mcp-session-id") as string);

@@ -1,9 +1,9 @@
 import type { Message, SendMessageRequest } from "@a2a-js/sdk";
 import { holdTask } from "../service/bridge";
-import { callInline, type InlineRequest } from "../service/call-inline";
+import { callInline } from "../service/call-inline";
 import { checkedKey } from "../service/idempotency-key";
+import { identityOf } from "../service/principal";
 import type { TaskSnapshot } from "../service/task-store";
-import { toolFailed } from "../service/thrown";
 import { TaskError } from "../task/errors";
 import type { JsonObject } from "../task/json";
 import type { ClientFacts } from "../task/task";
@@ -53,8 +53,7 @@ export async function waitFor(
   id: string,
 ): Promise<TaskSnapshot> {
   onWait?.();
-  const held = await holdTask(tasks, principal, id, { waitMs: config.a2a.blockMs, signal, restAt: "input" });
-  return held.task;
+  return holdTask(tasks, principal, id, { waitMs: config.a2a.blockMs, signal });
 }
 
 function startOf({ config, clock }: A2aDeps, caller: Caller, { tool, arguments: args, exact }: Asked) {
@@ -83,7 +82,7 @@ function clientFacts({ principal, wire, headers }: Caller): ClientFacts {
   return {
     revision: wire,
     capabilities: asksRequests(headers) ? { ...capabilities, sampling: {}, roots: {} } : capabilities,
-    principal: principal.kind === "identified" ? { issuer: principal.issuer, subject: principal.subject } : null,
+    principal: identityOf(principal),
   };
 }
 
@@ -94,24 +93,12 @@ function keyOf({ headers, principal }: Caller): { readonly idempotencyKey?: stri
 }
 
 async function reply(deps: A2aDeps, caller: Caller, asked: Asked, contextId: string): Promise<Message> {
-  const { config, clock, fetch, log } = deps;
   const checked = asked.tool.parseArguments(asked.arguments);
   if (!checked.ok) throw new TaskError("invalid", checked.message);
   const { name } = asked.tool.tool;
   caller.onWait?.();
-  const request: InlineRequest = {
-    tool: asked.tool,
-    arguments: asked.arguments,
-    client: clientFacts(caller),
-    answers: {},
-    limits: config.limits,
-    clock,
-    fetch,
-    signal: caller.signal,
-    onLog: (level, message, data) => log?.({ ...data, level, message, tool: name }),
-    onFault: toolFailed(log, name),
-  };
-  const outcome = await callInline(request);
+  const { signal } = caller;
+  const outcome = await callInline({ ...asked, client: clientFacts(caller), answers: {}, signal, deps });
   if (outcome.kind === "result") return toReply(outcome.result, contextId || crypto.randomUUID());
   if (outcome.kind === "error") throw new A2aError("unsupported", outcome.error.message);
   throw new A2aError("unsupported", `The skill "${name}" asks something, which it may do only as a task.`);

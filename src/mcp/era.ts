@@ -7,28 +7,31 @@ import {
   type Message,
   type RequestId,
 } from "../json-rpc";
-import { CLIENT_CAPABILITIES, PROTOCOL_VERSION, readEnvelope } from "./envelope";
+import { isObject, type JsonObject } from "../task/json";
+import { CLIENT_CAPABILITIES, metaOf, PROTOCOL_VERSION } from "./envelope";
 import { HEADER_MISMATCH, UNSUPPORTED_PROTOCOL_VERSION } from "./error-codes";
 
-/** Modern requests say their version in `params._meta`; legacy ones agreed on it in `initialize`. */
-type Era = "modern" | "legacy";
+// The revisions that are served, newest first. One more is a name here and a folder beside this file.
 
-/** The revisions that are served, newest first. One more is a row here and a folder beside this file. */
-const served = {
-  "2026-07-28": "modern",
-  "2025-11-25": "legacy",
-  "2025-06-18": "legacy",
-  "2025-03-26": "legacy",
-} as const satisfies Readonly<Record<string, Era>>;
+/** Their requests say their version in `params._meta`. */
+export const MODERN = ["2026-07-28"] as const;
 
-export type Revision<E extends Era = Era> = {
-  [R in keyof typeof served]: (typeof served)[R] extends E ? R : never;
-}[keyof typeof served];
+/** Theirs agreed on it in `initialize`. */
+export const LEGACY = ["2025-11-25", "2025-06-18", "2025-03-26"] as const;
+
+export type Modern = (typeof MODERN)[number];
+export type Legacy = (typeof LEGACY)[number];
+export type Revision = Modern | Legacy;
 
 export type EraDecision =
-  | { readonly kind: "modern"; readonly revision: Revision<"modern">; readonly request: JsonRpcRequest }
+  | {
+      readonly kind: "modern";
+      readonly revision: Modern;
+      readonly request: JsonRpcRequest;
+      readonly capabilities: JsonObject;
+    }
   /** `version` is what the header says; the session knows better, if there is one. */
-  | { readonly kind: "legacy"; readonly version: Revision<"legacy"> | null; readonly message: ValidMessage }
+  | { readonly kind: "legacy"; readonly version: Legacy | null; readonly message: ValidMessage }
   | { readonly kind: "legacy_batch"; readonly messages: readonly Message[] }
   /** Nothing to answer: 202. */
   | { readonly kind: "accepted" }
@@ -36,16 +39,13 @@ export type EraDecision =
 
 export type ValidMessage = Exclude<Message, { kind: "invalid" }>;
 
-type Rejected = { readonly kind: "rejected"; readonly error: JsonRpcError; readonly id?: RequestId };
+type Rejected = { readonly kind: "rejected"; readonly error: JsonRpcError; readonly id?: RequestId | undefined };
 
 /** The first modern revision; versions are dates, so text order is time order. */
 const FIRST_MODERN = "2026-07-28";
 
 /** The one revision whose bodies may be lists (its changelog is where they came in, that of 2025-06-18 where they left). */
 const BATCHES = "2025-03-26";
-
-export const revisionsOf = <E extends Era>(era: E): readonly Revision<E>[] =>
-  (Object.keys(served) as Revision<E>[]).filter((revision) => served[revision] === era);
 
 /**
  * Which revision a posted body belongs to. The body decides and the header is checked against it: a request that names
@@ -55,20 +55,17 @@ export function decideEra(body: unknown, versionHeader: string | null): EraDecis
   const header = versionHeader?.trim() ?? null;
   if (Array.isArray(body)) return batch(body, header);
   const message = readMessage(body);
-  const modernHeader = header !== null && isModern(header);
+  if (message.kind === "invalid") return rejected(INVALID_REQUEST, message.problem, message.id);
+  if (!isModern(header) && !hasEnvelope(message)) return legacy(message, header);
   switch (message.kind) {
-    case "invalid":
-      return rejected(INVALID_REQUEST, message.problem, message.id);
-    case "response":
-      // Modern servers send no requests, so there is nothing to respond to (2026-07-28 patterns, introduction).
-      return modernHeader
-        ? rejected(INVALID_REQUEST, "This server sends no requests, so it takes no responses.")
-        : legacy(message, header);
+    case "request":
+      return modern(message.request, header);
     case "notification":
       // Modern clients have none to send over HTTP; those that come are let pass (2026-07-28 transports §Sending Messages).
-      return modernHeader || hasEnvelope(message) ? { kind: "accepted" } : legacy(message, header);
-    case "request":
-      return modernHeader || hasEnvelope(message.request) ? modern(message.request, header) : legacy(message, header);
+      return { kind: "accepted" };
+    case "response":
+      // Modern servers send no requests, so there is nothing to respond to (2026-07-28 patterns, introduction).
+      return rejected(INVALID_REQUEST, "This server sends no requests, so it takes no responses.");
   }
 }
 
@@ -83,31 +80,22 @@ export function decideStream(versionHeader: string | null): { readonly kind: "le
 
 function modern(request: JsonRpcRequest, header: string | null): EraDecision {
   const { id, params } = request;
-  const envelope = readEnvelope(params);
-  switch (envelope.kind) {
-    case "none":
-      return rejected(
-        INVALID_PARAMS,
-        `params._meta must carry "${PROTOCOL_VERSION}" and "${CLIENT_CAPABILITIES}".`,
-        id,
-      );
-    case "faulty":
-      return rejected(INVALID_PARAMS, envelope.problem, id);
-    case "whole": {
-      const { protocolVersion } = envelope;
-      // Before the version is looked at: a mismatch is a mismatch, whether or not either is supported.
-      if (header !== null && header !== protocolVersion) {
-        const message = "The MCP-Protocol-Version header and params._meta name different versions.";
-        return rejected(HEADER_MISMATCH, message, id);
-      }
-      const revision = revisionsOf("modern").find((version) => version === protocolVersion);
-      return revision ? { kind: "modern", revision, request } : unsupported(protocolVersion, id);
-    }
+  const { [PROTOCOL_VERSION]: requested, [CLIENT_CAPABILITIES]: capabilities } = metaOf(params);
+  if (typeof requested !== "string" || !isObject(capabilities)) {
+    const message = `params._meta must hold "${PROTOCOL_VERSION}", a string, and "${CLIENT_CAPABILITIES}", an object; {} declares none.`;
+    return rejected(INVALID_PARAMS, message, id);
   }
+  // Before the version is looked at: a mismatch is a mismatch, whether or not either is supported.
+  if (header !== null && header !== requested)
+    return rejected(HEADER_MISMATCH, "The MCP-Protocol-Version header and params._meta name different versions.", id);
+  const revision = MODERN.find((version) => version === requested);
+  if (revision) return { kind: "modern", revision, request, capabilities };
+  const message = `Unsupported protocol version; each request must name one of ${MODERN.join(", ")} in its header and params._meta.`;
+  return rejected(UNSUPPORTED_PROTOCOL_VERSION, message, id, { supported: MODERN, requested });
 }
 
 function legacy(message: ValidMessage, header: string | null): EraDecision {
-  const version = header === null ? null : known(header);
+  const version = known(header);
   const request = message.kind === "request" ? message.request : null;
   // `initialize` is where versions are agreed on: what it wishes for stands in its params.
   if (header !== null && version === null && request?.method !== "initialize") return unknownVersion(request?.id);
@@ -117,38 +105,31 @@ function legacy(message: ValidMessage, header: string | null): EraDecision {
 function batch(body: readonly unknown[], header: string | null): EraDecision {
   const messages = body.map(readMessage);
   const ofBatches = header === null || header === BATCHES;
-  const modernElement = messages.some(
-    (message) =>
-      (message.kind === "request" && hasEnvelope(message.request)) ||
-      (message.kind === "notification" && hasEnvelope(message)),
-  );
-  return messages.length === 0 || !ofBatches || modernElement
+  return messages.length === 0 || !ofBatches || messages.some(hasEnvelope)
     ? rejected(INVALID_REQUEST, `A body holds exactly one message, except in MCP ${BATCHES}.`)
     : { kind: "legacy_batch", messages };
-}
-
-function unsupported(requested: string, id: RequestId): Rejected {
-  const supported = revisionsOf("modern");
-  const message = `Unsupported protocol version; each request must name one of ${supported.join(", ")} in its header and params._meta.`;
-  return rejected(UNSUPPORTED_PROTOCOL_VERSION, message, id, { supported, requested });
 }
 
 /** A MUST (2025-11-25 transports §Protocol Version Header). */
 const unknownVersion = (id?: RequestId): Rejected =>
   rejected(
     INVALID_REQUEST,
-    `The MCP-Protocol-Version header names no version that is served; with a session those are ${revisionsOf("legacy").join(", ")}.`,
+    `The MCP-Protocol-Version header names no version that is served; with a session those are ${LEGACY.join(", ")}.`,
     id,
   );
 
-function rejected(code: number, message: string, id?: RequestId, data?: unknown): Rejected {
-  const error = new JsonRpcError(400, code, message, data === undefined ? {} : { data });
-  return { kind: "rejected", error, ...(id === undefined ? {} : { id }) };
+const rejected = (code: number, message: string, id?: RequestId, data?: object): Rejected => ({
+  kind: "rejected",
+  error: new JsonRpcError(400, code, message, { data }),
+  id,
+});
+
+function hasEnvelope(message: Message): boolean {
+  const { params } = message.kind === "request" ? message.request : { params: {}, ...message };
+  return Object.hasOwn(metaOf(params), PROTOCOL_VERSION);
 }
 
-const hasEnvelope = ({ params }: Pick<JsonRpcRequest, "params">): boolean => readEnvelope(params).kind !== "none";
+const known = (version: string | null): Legacy | null => LEGACY.find((revision) => revision === version) ?? null;
 
-const known = (version: string): Revision<"legacy"> | null =>
-  revisionsOf("legacy").find((revision) => revision === version) ?? null;
-
-const isModern = (version: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(version) && version >= FIRST_MODERN;
+const isModern = (version: string | null): boolean =>
+  version !== null && /^\d{4}-\d{2}-\d{2}$/.test(version) && version >= FIRST_MODERN;

@@ -1,57 +1,33 @@
 import type { OpenQuestion, TaskSnapshot } from "../service/task-store";
-import type { JsonObject } from "../task/json";
-import type { Outcome, Phase } from "../task/task";
-import type { ContentBlock, ToolResult } from "../tool/define-tool";
+import type { ToolResult } from "../tool/define-tool";
 import { progressText } from "./progress-text";
+import { toTask } from "./task-view";
 
 /** What programs read of a helper's answer; the model reads the text. */
 export const TASK_META = "dev.holdfast/task";
-
-export type TaskStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
 
 /**
  * What a call that outlives its wait answers: which task it is, and what to call next. `promised`: what was called has an
  * output schema. No `structuredContent`: hosts that find some show the model nothing else.
  */
-export function toHandle(task: TaskSnapshot, { promised = false } = {}): ToolResult {
-  const asks = task.stage.phase === "input_required";
-  return toText(task, asks ? askingText(task) : workingText(task), {
-    // Clients refuse a result without what was promised, unless it says that something was amiss.
-    isError: promised,
-  });
-}
+export const toHandle = (task: TaskSnapshot, promised = false): ToolResult =>
+  // Clients refuse a result without what was promised, unless it says that something was amiss.
+  toText(task, task.stage.phase === "input_required" ? askingText(task) : workingText(task), promised);
 
 /** A helper's answer about a task. */
-export function toText(task: TaskSnapshot, text: string, { isError = false } = {}): ToolResult {
-  const { phase } = task.stage;
-  const status = statusOf(phase, phase === "settled" ? task.stage.outcome.kind : null);
-  const content: readonly ContentBlock[] = [{ type: "text", text }];
-  return { content, ...(isError ? { isError } : {}), _meta: { [TASK_META]: { taskId: task.id, status } } };
-}
-
-/** One word for where a task stands, as the newest revision has them. */
-export function statusOf(phase: Phase, outcome: Outcome["kind"] | null): TaskStatus {
-  if (phase !== "settled") return phase === "submitted" ? "working" : phase;
-  switch (outcome) {
-    case "result":
-      return "completed";
-    case "cancelled":
-      return "cancelled";
-    case "error":
-    case "rejected":
-    case "expired":
-    case null:
-      return "failed";
-  }
+export function toText(task: TaskSnapshot, text: string, isError = false): ToolResult {
+  const { taskId, status } = toTask(task);
+  return { content: [{ type: "text", text }], ...(isError && { isError }), _meta: { [TASK_META]: { taskId, status } } };
 }
 
 /** What is asked, of whom, and how the answer is given. */
 export function askingText({ id, tool, openQuestions }: TaskSnapshot): string {
-  const answers = Object.fromEntries(openQuestions.map(({ key, request }) => [key, exampleAnswer(request)]));
+  const questions = openQuestions.map(explain);
+  const answers = Object.fromEntries(questions.map(({ key, example }) => [key, example]));
   return [
     `The call of "${tool}" goes on as task ${id} and waits for an answer.`,
-    ...openQuestions.map(questionText),
-    `Answer by calling task_answer with ${JSON.stringify({ taskId: id, answers })}, then task_result with ${target(id)}.`,
+    ...questions.map(({ key, text }) => `Question ${JSON.stringify(key)}${text}`),
+    `Answer by calling task_answer with ${JSON.stringify({ taskId: id, answers })}, then ${resultCall(id)}.`,
   ].join("\n\n");
 }
 
@@ -59,34 +35,38 @@ function workingText({ id, tool, statusMessage, progress }: TaskSnapshot): strin
   const how = statusMessage ?? (progress && progressText(progress));
   return (
     `The call of "${tool}" is still running, as task ${id}${how ? ` (${how})` : ""}. It goes on by itself: do not repeat the call. ` +
-    `Call task_result with ${target(id)} to wait for its result, or task_cancel to stop it.`
+    `Call ${resultCall(id)} to wait for its result, or task_cancel to stop it.`
   );
 }
 
-const target = (id: string): string => JSON.stringify({ taskId: id });
+export const resultCall = (taskId: string): string => `task_result with ${JSON.stringify({ taskId })}`;
 
-function questionText({ key, request: { method, params } }: OpenQuestion): string {
-  const label = `Question ${JSON.stringify(key)}`;
-  const { message, url, requestedSchema } = params;
+/** A question in words, and an answer that would do. */
+function explain({ key, request: { method, params } }: OpenQuestion) {
   switch (method) {
-    case "elicitation/create":
-      return params["mode"] === "url"
-        ? `${label}, for the user: ${String(message)}\nThe user opens ${String(url)} in a browser. Answer with action "accept" once they agree to, "decline" if they do not.`
-        : `${label}, for the user, who alone decides: ${String(message)}\nAnswer with action "accept" and content that fits the JSON Schema ${JSON.stringify(requestedSchema)}, or with action "decline" or "cancel".`;
+    case "elicitation/create": {
+      const { mode, message, url, requestedSchema } = params;
+      const [means, content] =
+        mode === "url"
+          ? [`once they agree to open ${String(url)} in a browser`, {}]
+          : [`and content that fits the JSON Schema ${JSON.stringify(requestedSchema)}`, { content: {} }];
+      return {
+        key,
+        text: `, for the user, who alone decides: ${String(message)}\nAnswer with action "accept" ${means}, or with action "decline" or "cancel".`,
+        example: { action: "accept", ...content },
+      };
+    }
     case "sampling/createMessage":
-      return `${label}, for you: write the next message to ${JSON.stringify(params)}`;
+      return {
+        key,
+        text: `, for you: write the next message to ${JSON.stringify(params)}`,
+        example: { role: "assistant", model: "", content: { type: "text", text: "" } },
+      };
     case "roots/list":
-      return `${label}: which folders may be used? List them as file:// URIs.`;
-  }
-}
-
-function exampleAnswer({ method, params }: OpenQuestion["request"]): JsonObject {
-  switch (method) {
-    case "elicitation/create":
-      return params["mode"] === "url" ? { action: "accept" } : { action: "accept", content: {} };
-    case "sampling/createMessage":
-      return { role: "assistant", model: "", content: { type: "text", text: "" } };
-    case "roots/list":
-      return { roots: [{ uri: "file:///" }] };
+      return {
+        key,
+        text: ": which folders may be used? List them as file:// URIs.",
+        example: { roots: [{ uri: "file:///" }] },
+      };
   }
 }

@@ -1,14 +1,15 @@
 import { holdTask, type HoldOptions } from "../service/bridge";
 import type { Principal } from "../service/principal";
-import type { TaskListRow, TaskSnapshot } from "../service/task-store";
-import { notFound, TaskError } from "../task/errors";
+import type { TaskSnapshot } from "../service/task-store";
+import { TaskError } from "../task/errors";
 import type { JsonObject, JsonText } from "../task/json";
 import type { HELPER_TOOLS } from "../tool/declaration";
 import type { ToolResult } from "../tool/define-tool";
 import { compileJsonSchema } from "../tool/json-schema";
-import { askingText, statusOf, toHandle, toText } from "./handle-text";
-import { openCursor, sealCursor } from "../list-cursor";
-import { errorOf } from "./outcome";
+import { askingText, resultCall, toHandle, toText } from "./handle-text";
+import { listPage } from "./list-page";
+import { errorOf, toolError } from "./outcome";
+import { statusOf } from "./task-view";
 import type { McpDeps } from "./wing";
 
 export type HelperDeps = Pick<McpDeps, "tasks" | "config" | "sealer" | "clock">;
@@ -30,8 +31,6 @@ export type HelperTool = {
   call(args: JsonObject, exchange: HelperExchange): Promise<ToolResult>;
 };
 
-const PAGE = 50;
-
 /** Those this caller may use: anonymous ones have no list. */
 export function helperTools(deps: HelperDeps, principal: Principal): readonly HelperTool[] {
   const tools = [taskResult(deps, principal), taskAnswer(deps, principal), taskCancel(deps, principal)];
@@ -46,7 +45,7 @@ function taskResult({ tasks, config }: HelperDeps, principal: Principal): Helper
     name: "task_result",
     title: "Result of a task",
     description:
-      "Waits for a task and returns the result of the call that became it. Use it when a call answered with a taskId; the server does the waiting, so call it again only if it says that the task still runs.",
+      "Waits for a task and returns the result of its call. Use it when a call answered with a taskId, and again only if it says that the task still runs.",
     inputSchema: {
       type: "object",
       properties: {
@@ -61,11 +60,10 @@ function taskResult({ tasks, config }: HelperDeps, principal: Principal): Helper
     },
     annotations: { readOnlyHint: true, openWorldHint: false },
     async call({ taskId: id, waitMs = longest }, exchange) {
-      const restAt = exchange.deliver === undefined ? "input" : "settled";
       const wait = Math.min(waitMs as number, longest);
-      const held = await holdTask(tasks, principal, id as string, { ...exchange, waitMs: wait, restAt });
-      if (held.kind === "asking") exchange.onAsking?.(held.task);
-      return held.kind === "settled" ? toEnded(held.task) : toHandle(held.task);
+      const task = await holdTask(tasks, principal, id as string, { ...exchange, waitMs: wait });
+      if (task.stage.phase === "input_required") exchange.onAsking?.(task);
+      return toEnded(task);
     },
   };
 }
@@ -90,14 +88,16 @@ function taskAnswer({ tasks }: HelperDeps, principal: Principal): HelperTool {
       required: ["taskId", "answers"],
     },
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-    async call({ taskId: id, answers }, _exchange) {
+    async call({ taskId: id, answers }) {
       const given = Object.entries(answers as JsonObject);
       const texts = given.map(([key, answer]): [string, JsonText] => [key, JSON.stringify(answer)]);
-      const before = await tasks.get(principal, id as string);
-      const task = await tasks.answer(principal, before.id, Object.fromEntries(texts));
-      const open = before.openQuestions.map(({ key }) => key);
-      const unasked = given.map(([key]) => key).filter((key) => !open.includes(key));
-      return toAnswered(task, unasked);
+      const { openQuestions } = await tasks.get(principal, id as string);
+      const task = await tasks.answer(principal, id as string, Object.fromEntries(texts));
+      if (task.stage.phase === "settled") return toText(task, endedBefore(task));
+      const unasked = given.map(([key]) => key).filter((key) => openQuestions.every((open) => open.key !== key));
+      const stray = unasked.map((key) => `Not asked, or answered before: ${JSON.stringify(key)}.\n\n`).join("");
+      const asks = task.stage.phase === "input_required";
+      return toText(task, stray + (asks ? askingText(task) : `Nothing is left to answer. ${fetchIt(task)}`));
     },
   };
 }
@@ -111,7 +111,7 @@ function taskCancel({ tasks }: HelperDeps, principal: Principal): HelperTool {
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     async call({ taskId: id }) {
       const { task, changed } = await tasks.cancel(principal, id as string);
-      return toText(task, changed ? "The task is cancelled." : `The task had ended before. ${fetchIt(task.id)}`);
+      return toText(task, changed ? "The task is cancelled." : endedBefore(task));
     },
   };
 }
@@ -126,16 +126,14 @@ function taskList(deps: HelperDeps, principal: Principal): HelperTool {
       properties: { cursor: { type: "string", description: "As the page before gave it, for the next one." } },
     },
     annotations: { readOnlyHint: true, openWorldHint: false },
-    async call({ cursor }) {
-      const after = cursor === undefined ? undefined : await openCursor(deps, principal, "createdAt", cursor as string);
-      const { rows, more } = await deps.tasks.list(principal, { limit: PAGE, ...(after && { after }) });
-      const last = more ? rows.at(-1) : undefined;
-      const next =
-        last &&
-        `More: task_list with ${JSON.stringify({ cursor: await sealCursor(deps, principal, "createdAt", last) })}.`;
-      const lines = rows.map((row) => rowText(row, deps.clock()));
-      const text = [...(lines.length === 0 ? ["No tasks."] : lines), ...(next ? [next] : [])].join("\n");
-      return { content: [{ type: "text", text }] };
+    async call({ cursor: from }) {
+      const { rows, nextCursor: cursor } = await listPage(deps, principal, from as string | undefined);
+      const lines = rows.map(
+        ({ id, tool, phase, outcome, createdAt }) =>
+          `${id} ${tool}: ${statusOf(phase, outcome)}, begun ${ageText(deps.clock() - createdAt)} ago`,
+      );
+      if (cursor !== undefined) lines.push(`More: task_list with ${JSON.stringify({ cursor })}.`);
+      return { content: [{ type: "text", text: lines.join("\n") || "No tasks." }] };
     },
   };
 }
@@ -163,34 +161,15 @@ function toEnded(task: TaskSnapshot): ToolResult {
   if (task.stage.phase !== "settled") return toHandle(task);
   const { outcome } = task.stage;
   if (outcome.kind === "result") return JSON.parse(outcome.result) as ToolResult;
-  const message = outcome.kind === "cancelled" ? "The task was cancelled." : errorOf(outcome)?.message;
-  return toText(task, message ?? notFound().message, { isError: true });
+  return toText(task, errorOf(outcome)?.message ?? "The task was cancelled.", true);
 }
 
-function toAnswered(task: TaskSnapshot, unasked: readonly string[]): ToolResult {
-  const keys = unasked.map((key) => JSON.stringify(key)).join(", ");
-  const stray = keys === "" ? "" : `Not asked, or answered before: ${keys}.\n\n`;
-  switch (task.stage.phase) {
-    case "input_required":
-      return toText(task, stray + askingText(task));
-    case "settled":
-      return toText(task, `The task had ended before. ${fetchIt(task.id)}`);
-    case "submitted":
-    case "working":
-      return toText(task, `${stray}Nothing is left to answer. ${fetchIt(task.id)}`);
-  }
-}
+const endedBefore = (task: TaskSnapshot): string => `The task had ended before. ${fetchIt(task)}`;
 
-const fetchIt = (id: string): string => `Call task_result with ${JSON.stringify({ taskId: id })} for its result.`;
-
-function rowText({ id, tool, phase, outcome, createdAt }: TaskListRow, now: number): string {
-  return `${id} ${tool}: ${statusOf(phase, outcome)}, begun ${ageText(now - createdAt)} ago`;
-}
+const fetchIt = ({ id }: TaskSnapshot): string => `Call ${resultCall(id)} for its result.`;
 
 function ageText(ms: number): string {
-  const minutes = Math.max(0, Math.floor(ms / 60_000));
-  if (minutes < 2) return `${Math.max(0, Math.floor(ms / 1000))} s`;
-  return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h`;
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  if (seconds < 120) return `${seconds} s`;
+  return seconds < 7200 ? `${Math.floor(seconds / 60)} min` : `${Math.floor(seconds / 3600)} h`;
 }
-
-const toolError = (text: string): ToolResult => ({ content: [{ type: "text", text }], isError: true });

@@ -6,23 +6,24 @@ import { readBody } from "../body";
 import type { Clock } from "../clock";
 import type { Config } from "../env";
 import { parseJson } from "../json";
-import { INVALID_REQUEST, JsonRpcError, PARSE_ERROR, type Accepts } from "../json-rpc";
+import { INVALID_REQUEST, JsonRpcError, PARSE_ERROR } from "../json-rpc";
 import { acceptsOf, isJson } from "../media-types";
 import { errorResponse, respond } from "../respond";
 import type { Principal } from "../service/principal";
 import { TaskError } from "../task/errors";
 import { untilExpiry } from "../until-expiry";
 import { mcp20260728 } from "./2026-07-28/methods";
-import { decideEra, decideStream, type Revision } from "./era";
-import { explainThrown } from "./explain";
+import { decideEra, decideStream, type Modern } from "./era";
+import { explainer } from "./explain";
 import { answerBatch, answerLegacy, openLegacyStream } from "./legacy/routes";
-import type { McpDeps, Wing } from "./wing";
+import type { Inbound, McpDeps, Wing } from "./wing";
 
-const wings: Readonly<Record<Revision<"modern">, Wing>> = { "2026-07-28": mcp20260728 };
+const wings: Readonly<Record<Modern, Wing>> = { "2026-07-28": mcp20260728 };
 
 type Posted = { readonly value: unknown; readonly unsafeNumbers: boolean };
 
-type McpEnv = { Variables: { principal: Principal; accepts: Accepts; posted: Posted } };
+/** A GET has no body. */
+type McpEnv = { Variables: { principal: Principal; posted?: Posted } };
 
 /** The MCP endpoint: what stands before every revision, in the order in which a request is judged. */
 export function mcpRoutes(deps: McpDeps, authenticate: Authenticate): Hono<McpEnv> {
@@ -30,51 +31,47 @@ export function mcpRoutes(deps: McpDeps, authenticate: Authenticate): Hono<McpEn
   const routes = new Hono<McpEnv>();
   const known = knownCaller(authenticate, deps.clock);
   routes.post("/", known, mediaTypes, jsonBody(config), async (c): Promise<Response> => {
-    const decision = decideEra(c.var.posted.value, versionOf(c));
+    const decision = decideEra(c.var.posted?.value, versionOf(c));
+    const inbound = inboundOf(c);
     switch (decision.kind) {
       case "accepted":
         return c.body(null, 202);
       case "rejected":
         return errorResponse(decision.error, decision.id);
       case "modern": {
-        const { request, revision } = decision;
-        const wing = wings[revision];
-        const { headers, principal, unsafeNumbers, accepts } = inboundOf(c);
-        const explain = (thrown: unknown) => explainThrown(thrown, wing.toJsonRpcError, deps.log, principal);
-        const serve = () => wing.serve({ request, headers, principal, unsafeNumbers }, deps);
-        return respond(c, request.id, serve, { accepts, explain });
+        const { request, capabilities } = decision;
+        const { serve, toJsonRpcError } = wings[decision.revision];
+        const explain = explainer(toJsonRpcError, inbound);
+        const answer = async () => serve({ ...inbound, ...request, capabilities });
+        return respond(c, request.id, answer, { accepts: inbound.accepts, explain });
       }
       case "legacy":
-        return answerLegacy(c, decision.message, { ...inboundOf(c), version: decision.version }, deps);
+        return answerLegacy(c, decision.message, { ...inbound, version: decision.version });
       case "legacy_batch":
-        return answerBatch(c, decision.messages, { ...inboundOf(c), version: null }, deps);
+        return answerBatch(c, decision.messages, inbound);
     }
   });
   routes.get("/", notHead, known, async (c) => {
     const decision = decideStream(versionOf(c));
-    if (decision.kind === "rejected") return errorResponse(decision.error);
-    const { headers } = c.req.raw;
-    const accepts = acceptsOf(headers.get("accept"));
-    const inbound = { headers, principal: c.var.principal, accepts, unsafeNumbers: false, version: null };
-    return openLegacyStream(c, inbound, deps);
+    return decision.kind === "rejected" ? errorResponse(decision.error) : openLegacyStream(c, inboundOf(c));
   });
   routes.all("/", () => {
     throw notAllowed();
   });
-  routes.onError((thrown) => errorResponse(explainThrown(thrown, wings["2026-07-28"].toJsonRpcError, deps.log)));
+  routes.onError((thrown, c) => errorResponse(explainer(wings["2026-07-28"].toJsonRpcError, inboundOf(c))(thrown)));
   return routes;
+
+  function inboundOf(c: McpContext): Inbound {
+    const { headers } = c.req.raw;
+    const { principal, posted } = c.var;
+    const accepts = acceptsOf(headers.get("accept"));
+    return { headers, principal, accepts, unsafeNumbers: posted?.unsafeNumbers ?? false, deps };
+  }
 }
 
 type McpContext = Context<McpEnv>;
 
 const versionOf = (c: McpContext): string | null => c.req.header("mcp-protocol-version") ?? null;
-
-const inboundOf = (c: McpContext) => ({
-  headers: c.req.raw.headers,
-  principal: c.var.principal,
-  accepts: c.var.accepts,
-  unsafeNumbers: c.var.posted.unsafeNumbers,
-});
 
 // Sessions end by themselves, so there is no DELETE (2025-11-25 transports §Session Management).
 const notAllowed = (): JsonRpcError =>
@@ -105,10 +102,8 @@ const mediaTypes = createMiddleware<McpEnv>(async (c, next) => {
   if (!isJson(c.req.header("content-type") ?? null))
     throw new JsonRpcError(415, INVALID_REQUEST, "Content-Type must be application/json.");
   const accepts = acceptsOf(c.req.header("accept") ?? null);
-  if (!accepts.json && !accepts.eventStream) {
+  if (!accepts.json && !accepts.eventStream)
     throw new JsonRpcError(406, INVALID_REQUEST, "Accept must allow application/json and text/event-stream.");
-  }
-  c.set("accepts", accepts);
   return next();
 });
 

@@ -42,9 +42,6 @@ export function readParams<S extends z.ZodMiniType>({ params, unsafeNumbers }: R
   requireExactNumbers(unsafeNumbers);
   const parsed = schema.safeParse(params);
   if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new TaskError(
-    "invalid",
-    issue ? `${fieldName("params", issue.path)} ${issue.message}.` : "The params do not fit the method.",
-  );
+  const { path, message } = parsed.error.issues[0] as z.core.$ZodIssue;
+  throw new TaskError("invalid", `${fieldName("params", path)} ${message}.`);
 }

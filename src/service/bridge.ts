@@ -11,46 +11,37 @@ export type HoldOptions = {
   readonly signal: AbortSignal;
   /** With `deliver` only while this caller is the one that carries. */
   readonly onProgress?: (progress: Progress) => void;
-  /** Offers to ask the task's questions on the caller's own stream; goes with `restAt: "settled"`. */
+  /** Offers to ask the task's questions on the caller's own stream; else the hold ends when the task asks something. */
   readonly deliver?: Rank;
   /** This caller carries: what is open at first (perhaps nothing), then what is newly asked. False ends the hold: the caller cannot ask one of these. */
   readonly onDeliver?: (questions: readonly OpenQuestion[]) => boolean;
-  /** `input`: the hold ends when the task asks something. */
-  readonly restAt: "input" | "settled";
 };
-
-export type Held =
-  | { readonly kind: "settled"; readonly task: TaskSnapshot }
-  /** It asks what the caller cannot, or will not, ask for it. */
-  | { readonly kind: "asking"; readonly task: TaskSnapshot }
-  /** The time is up, and the work goes on. */
-  | { readonly kind: "waiting"; readonly task: TaskSnapshot };
 
 /**
  * Holds a call of a client without tasks open on the task behind it (design decision 14). Such a task is started with
- * `bridged` in its client facts. Throws `not_found`; rejects with the signal's reason.
+ * `bridged` in its client facts. The task as it stands in the end: settled, asking what the caller cannot ask for it, or
+ * still at work when the time is up. Throws `not_found`; rejects with the signal's reason.
  */
 export async function holdTask(
   tasks: TaskService,
   principal: Principal,
   id: string,
   options: HoldOptions,
-): Promise<Held> {
-  const { waitMs, signal, onProgress, deliver, onDeliver, restAt } = options;
-  if (waitMs <= 0) return heldAt(await tasks.look(principal, id), restAt);
+): Promise<TaskSnapshot> {
+  const { waitMs, signal, onProgress, deliver, onDeliver } = options;
+  if (waitMs <= 0) return tasks.look(principal, id);
   const over = new AbortController();
   const timer = setTimeout(() => over.abort(), waitMs);
   let carries = deliver === undefined;
-  let refused = false;
   let reached: Progress | null = null;
   const tell = (progress: Progress | null): void => {
     reached = progress ?? reached;
     if (carries && reached) onProgress?.(reached);
   };
   try {
-    const task = await tasks.settle(principal, id, {
+    return await tasks.settle(principal, id, {
       signal: AbortSignal.any([signal, over.signal]),
-      restAt,
+      restAt: deliver === undefined ? "input" : "settled",
       onSnapshot: ({ progress }) => tell(progress),
       onEvent: ({ progress }) => progress && tell(progress),
       ...(deliver === undefined ? {} : { deliver }),
@@ -61,22 +52,13 @@ export async function holdTask(
           // What was reached before is news to whoever only begins to listen.
           tell(reached);
         }
-        if (onDeliver?.(questions) !== false) return;
-        refused = true;
-        over.abort();
+        if (onDeliver?.(questions) === false) over.abort();
       },
     });
-    return heldAt(task, restAt);
   } catch (thrown) {
     if (signal.aborted || !over.signal.aborted) throw thrown;
   } finally {
     clearTimeout(timer);
   }
-  return heldAt(await tasks.look(principal, id), refused ? "input" : restAt);
-}
-
-function heldAt(task: TaskSnapshot, restAt: HoldOptions["restAt"]): Held {
-  const { phase } = task.stage;
-  if (phase === "settled") return { kind: "settled", task };
-  return { kind: restAt === "input" && phase === "input_required" ? "asking" : "waiting", task };
+  return tasks.look(principal, id);
 }

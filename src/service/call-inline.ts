@@ -2,7 +2,7 @@ import type { Clock } from "../clock";
 import { TaskError } from "../task/errors";
 import type { JsonObject, JsonText } from "../task/json";
 import type { ClientFacts, InputRequest, Progress, RpcError } from "../task/task";
-import { missingCapabilities, toInputRequest } from "../tool/asks";
+import { requireAsks, toInputRequest } from "../tool/asks";
 import type { Answers, Ask, CallContext, LogLevel, TaskContext } from "../tool/context";
 import { ToolError, type ToolResult } from "../tool/define-tool";
 import type { RegisteredTool } from "../tool/registry";
@@ -11,6 +11,7 @@ import { endingOf, endingOfThrown, swallowed, type Ending } from "./ending";
 import type { Limits } from "./limits";
 import { aborted, isSuspension, pause, RunAborted, Suspension } from "./suspension";
 import type { OpenQuestion } from "./task-store";
+import { textOf } from "./thrown";
 
 export type InlineRequest = {
   readonly tool: RegisteredTool;
@@ -19,14 +20,16 @@ export type InlineRequest = {
   readonly client: ClientFacts;
   /** Answers by wire key: those of earlier rounds and those of this one. A malformed or missing one is asked again. */
   readonly answers: Readonly<Record<string, JsonText>>;
-  readonly limits: Limits;
-  readonly clock: Clock;
-  readonly fetch: (url: string, init?: RequestInit) => Promise<Response>;
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
-  /** What went wrong inside the tool, for the operator's log only. */
-  readonly onFault?: (fault: unknown) => void;
+  /** Also the operator's log gets it. */
   readonly onLog?: (level: LogLevel, message: string, data?: JsonObject) => void;
+  readonly deps: {
+    readonly config: { readonly limits: Limits };
+    readonly clock: Clock;
+    readonly fetch: CallContext["fetch"];
+    readonly log?: (line: object) => void;
+  };
 };
 
 export type InlineOutcome =
@@ -35,157 +38,128 @@ export type InlineOutcome =
   /** Nothing is kept: the caller repeats the call with the answers. `answered` are the usable ones so far. */
   | {
       readonly kind: "input_required";
-      readonly questions: readonly { readonly key: string; readonly request: InputRequest }[];
-      readonly answered: Readonly<Record<string, JsonText>>;
+      readonly questions: OpenQuestion[];
+      readonly answered: Record<string, JsonText>;
     };
+
+type Returned = { readonly kind: "returned"; readonly value: unknown };
 
 /**
  * A plain call: the tool runs inside the request and nothing is stored. Throws `capability_missing` when the tool asks
  * what the client did not declare, and the signal's reason when the client has left.
  */
 export async function callInline(request: InlineRequest): Promise<InlineOutcome> {
-  const call = new InlineCall(request);
-  const parsed = request.tool.parseArguments(request.arguments);
-  if (!parsed.ok) return outcomeOf(endingOfThrown(request.tool, new TaskError("invalid", parsed.message)));
-  const ran = await call.carryOut(() => request.tool.tool.run(parsed.value, call.taskContext()));
-  if (ran.kind === "input_required") return ran;
-  return outcomeOf(
-    ran.kind === "returned" ? endingOf(request.tool, ran.value, request.limits.resultLimitBytes) : ran.ending,
+  const { tool, deps } = request;
+  const ran = await carryOut(request, (args, context) => tool.tool.run(args, context));
+  return ran.kind === "returned" ? outcomeOf(endingOf(tool, ran.value, deps.config.limits.resultLimitBytes)) : ran;
+}
+
+/** The same for a tool's `prepare`, before any task exists: with what it returned. */
+export async function prepareCall(request: InlineRequest): Promise<Returned | InlineOutcome> {
+  const { tool } = request.tool;
+  if (!tool.prepare) return { kind: "returned", value: undefined };
+  return carryOut(request, (args, { client, signal, fetch, ask }) =>
+    tool.prepare?.(args, { client, signal, fetch, ask }),
   );
 }
 
-/** The same for a tool's `prepare`, before any task exists. */
-export async function prepareCall(request: InlineRequest): Promise<PreparedOutcome> {
-  const { prepare } = request.tool.tool;
-  if (!prepare) return { kind: "prepared", prepared: undefined };
-  const call = new InlineCall(request);
-  const parsed = request.tool.parseArguments(request.arguments);
-  if (!parsed.ok) return outcomeOf(endingOfThrown(request.tool, new TaskError("invalid", parsed.message)));
-  const ran = await call.carryOut(() => prepare.call(request.tool.tool, parsed.value, call.callContext()));
-  if (ran.kind === "input_required") return ran;
-  return ran.kind === "returned" ? { kind: "prepared", prepared: ran.value } : outcomeOf(ran.ending);
+async function carryOut(
+  request: InlineRequest,
+  work: (args: unknown, context: TaskContext) => unknown,
+): Promise<Returned | InlineOutcome> {
+  const { tool, signal, deps } = request;
+  const { name, timeoutMs = deps.config.limits.timeoutMs } = tool.tool;
+  const asked = {
+    kind: "input_required",
+    questions: [],
+    answered: Object.create(null),
+  } as const satisfies InlineOutcome;
+  const timeout = new AbortController();
+  const closed = new AbortController();
+  const stop = AbortSignal.any([signal, timeout.signal]);
+  const abort = aborted(stop);
+  const timer = setTimeout(() => timeout.abort(new RunAborted("timeout")), timeoutMs);
+  try {
+    const parsed = tool.parseArguments(request.arguments);
+    if (!parsed.ok) throw new TaskError("invalid", parsed.message);
+    const context = contextOf(request, asked, stop, closed.signal);
+    const value = await Promise.race([work(parsed.value, context), abort.promise]);
+    return asked.questions.length === 0 ? { kind: "returned", value } : outcomeOf(swallowed(tool));
+  } catch (thrown) {
+    if (signal.aborted) throw thrown;
+    if (timeout.signal.aborted) {
+      const message = `The tool "${name}" ran longer than a plain call may (${timeoutMs} ms) and was stopped.`;
+      return outcomeOf(endingOfThrown(tool, new ToolError(message)));
+    }
+    if (thrown instanceof Suspension) return asked;
+    if (isSuspension(thrown)) return outcomeOf(swallowed(tool));
+    if (thrown instanceof TaskError && thrown.code === "capability_missing") throw thrown;
+    const ending = endingOfThrown(tool, thrown);
+    if (ending.fault !== undefined)
+      deps.log?.({ level: "error", message: "The tool failed.", tool: name, error: textOf(ending.fault) });
+    return outcomeOf(ending);
+  } finally {
+    clearTimeout(timer);
+    abort.release();
+    closed.abort();
+  }
 }
 
-export type PreparedOutcome = { readonly kind: "prepared"; readonly prepared: unknown } | InlineOutcome;
-
-type Ran =
-  | { readonly kind: "returned"; readonly value: unknown }
-  | { readonly kind: "failed"; readonly ending: Ending }
-  | Extract<InlineOutcome, { kind: "input_required" }>;
-
-class InlineCall {
-  readonly #request: InlineRequest;
-  readonly #uses = new Map<string, number>();
-  readonly #steps = new Map<string, Promise<unknown>>();
-  readonly #questions: OpenQuestion[] = [];
-  readonly #answered: Record<string, JsonText> = Object.create(null) as Record<string, JsonText>;
-  readonly #timeout = new AbortController();
-  readonly #signal: AbortSignal;
-  #closed = false;
-
-  constructor(request: InlineRequest) {
-    this.#request = request;
-    this.#signal = AbortSignal.any([request.signal, this.#timeout.signal]);
-  }
-
-  async carryOut(work: () => unknown): Promise<Ran> {
-    const { tool, signal } = this.#request;
-    const abort = aborted(this.#signal);
-    const timer = setTimeout(() => this.#timeout.abort(new RunAborted("timeout")), this.#timeoutMs());
-    try {
-      const value = await Promise.race([work(), abort.promise]);
-      return this.#questions.length === 0 ? { kind: "returned", value } : { kind: "failed", ending: swallowed(tool) };
-    } catch (thrown) {
-      if (signal.aborted) throw thrown;
-      if (this.#timeout.signal.aborted) return { kind: "failed", ending: endingOfThrown(tool, this.#tooLong()) };
-      if (thrown instanceof Suspension) {
-        return { kind: "input_required", questions: this.#questions, answered: this.#answered };
+function contextOf(
+  request: InlineRequest,
+  asked: Extract<InlineOutcome, { kind: "input_required" }>,
+  signal: AbortSignal,
+  closed: AbortSignal,
+): TaskContext {
+  const { tool, client, prepared, answers, onProgress, onLog, deps } = request;
+  const { clock, fetch, log } = deps;
+  const { name } = tool.tool;
+  const uses = new Map<string, number>();
+  const steps = new Map<string, Promise<unknown>>();
+  return {
+    id: null,
+    client,
+    prepared,
+    attempt: 1,
+    signal,
+    fetch: (url, init) => fetch(url, { signal, ...init }),
+    progress: (progress) => void (closed.aborted || onProgress?.(progress)),
+    log(level, message, data) {
+      if (closed.aborted) return;
+      log?.({ ...data, level, message, tool: name });
+      onLog?.(level, message, data);
+    },
+    /** Nothing outlives the call, but a key still names one value. */
+    async step<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
+      const known = steps.get(key);
+      if (known) return known as Promise<T>;
+      const started = (async () => fn())();
+      steps.set(key, started);
+      started.catch(() => steps.delete(key));
+      return started;
+    },
+    sleep: (until) => pause(Math.max(0, Number(until) - clock()), signal),
+    async ask<Q extends Readonly<Record<string, Ask>>>(questions: Q): Promise<Answers<Q>> {
+      const usable = Object.create(null) as Record<string, unknown>;
+      const open: OpenQuestion[] = [];
+      for (const [authorKey, ask] of Object.entries(questions)) {
+        requireAsks(name, [ask.kind], client.capabilities);
+        const use = (uses.get(authorKey) ?? 0) + 1;
+        uses.set(authorKey, use);
+        const key = use === 1 ? authorKey : `${authorKey}-${use}`;
+        const wanted = toInputRequest(authorKey, ask);
+        const given = Object.hasOwn(answers, key) ? answers[key] : undefined;
+        const checked = given === undefined ? null : checkAnswer(wanted, JSON.parse(given));
+        if (checked?.ok) {
+          usable[authorKey] = checked.value;
+          asked.answered[key] = JSON.stringify(checked.value);
+        } else open.push({ key, request: checked ? withReason(wanted, checked.message) : wanted });
       }
-      if (isSuspension(thrown)) return { kind: "failed", ending: swallowed(tool) };
-      if (thrown instanceof TaskError && thrown.code === "capability_missing") throw thrown;
-      const ending = endingOfThrown(tool, thrown);
-      if (ending.fault !== undefined) this.#request.onFault?.(ending.fault);
-      return { kind: "failed", ending };
-    } finally {
-      clearTimeout(timer);
-      abort.release();
-      this.#closed = true;
-    }
-  }
-
-  #timeoutMs(): number {
-    return this.#request.tool.tool.timeoutMs ?? this.#request.limits.timeoutMs;
-  }
-
-  #tooLong(): ToolError {
-    const { name } = this.#request.tool.tool;
-    return new ToolError(
-      `The tool "${name}" ran longer than a plain call may (${this.#timeoutMs()} ms) and was stopped.`,
-    );
-  }
-
-  callContext(): CallContext {
-    const { client, fetch } = this.#request;
-    const signal = this.#signal;
-    return {
-      client,
-      signal,
-      fetch: (url, init) => fetch(url, { signal, ...init }),
-      ask: async (questions) => this.#ask(questions),
-    };
-  }
-
-  taskContext(): TaskContext {
-    const { prepared, onProgress, onLog, clock } = this.#request;
-    return {
-      ...this.callContext(),
-      id: null,
-      prepared,
-      attempt: 1,
-      progress: (progress) => void (this.#closed || onProgress?.(progress)),
-      log: (level, message, data) => void (this.#closed || onLog?.(level, message, data)),
-      step: (key, fn) => this.#step(key, fn),
-      sleep: (until) =>
-        pause(Math.max(0, (typeof until === "number" ? until : until.getTime()) - clock()), this.#signal),
-    };
-  }
-
-  /** Nothing outlives the call, but a key still names one value. */
-  async #step<T>(key: string, fn: () => Promise<T> | T): Promise<T> {
-    const known = this.#steps.get(key);
-    if (known) return known as Promise<T>;
-    const started = (async () => fn())();
-    this.#steps.set(key, started);
-    started.catch(() => this.#steps.delete(key));
-    return started;
-  }
-
-  #ask<Q extends Readonly<Record<string, Ask>>>(questions: Q): Answers<Q> {
-    const answers = Object.create(null) as Record<string, unknown>;
-    const open: OpenQuestion[] = [];
-    for (const [authorKey, asked] of Object.entries(questions)) {
-      const missing = missingCapabilities([asked.kind], this.#request.client.capabilities);
-      if (missing) {
-        const message = `The tool needs to ask for ${asked.kind}, which the client did not declare.`;
-        throw new TaskError("capability_missing", message, { requiredCapabilities: missing });
-      }
-      const use = (this.#uses.get(authorKey) ?? 0) + 1;
-      this.#uses.set(authorKey, use);
-      const key = use === 1 ? authorKey : `${authorKey}-${use}`;
-      const request = toInputRequest(authorKey, asked);
-      const given = Object.hasOwn(this.#request.answers, key) ? this.#request.answers[key] : undefined;
-      const checked = given === undefined ? null : checkAnswer(request, JSON.parse(given));
-      if (checked?.ok) {
-        answers[authorKey] = checked.value;
-        this.#answered[key] = JSON.stringify(checked.value);
-        continue;
-      }
-      open.push({ key, request: checked ? withReason(request, checked.message) : request });
-    }
-    if (open.length === 0) return answers as Answers<Q>;
-    this.#questions.push(...open);
-    throw new Suspension();
-  }
+      if (open.length === 0) return usable as Answers<Q>;
+      asked.questions.push(...open);
+      throw new Suspension();
+    },
+  };
 }
 
 /** The client does not remember an earlier round, so the same key may carry the reason. */

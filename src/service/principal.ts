@@ -1,4 +1,4 @@
-import type { Owner } from "../task/task";
+import type { ClientFacts, Owner } from "../task/task";
 
 export type Scope = "client" | "worker" | "admin";
 
@@ -27,3 +27,10 @@ export function scopesOf(principal: Principal): readonly Scope[] {
 /** Issuer and subject, never the token (it rotates): the key under which tasks are owned. */
 export const ownerOf = (principal: Principal): Owner =>
   principal.kind === "anonymous" ? null : JSON.stringify([principal.issuer, principal.subject]);
+
+/** Whom tokens that a client brings back are bound to. */
+export const holderOf = (principal: Principal): string => ownerOf(principal) ?? "anonymous";
+
+/** Who calls, as tools are told. */
+export const identityOf = (principal: Principal): ClientFacts["principal"] =>
+  principal.kind === "identified" ? { issuer: principal.issuer, subject: principal.subject } : null;

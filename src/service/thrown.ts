@@ -23,13 +23,9 @@ export function logThrown(
   }
 }
 
-/** The same of what went wrong inside a tool that runs within a request. */
-export const toolFailed =
-  (log: ((line: object) => void) | undefined, tool: string) =>
-  (fault: unknown): void =>
-    log?.({ level: "error", message: "The tool failed.", tool, error: textOf(fault) });
-
-const textOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
+/** An error as the operator reads it. */
+export const textOf = (error: unknown): string =>
+  error instanceof Error ? (error.stack ?? error.message) : String(error);
 
 /** The header that says how long to wait (RFC 9110 §10.2.3). */
 export const retryAfter = (ms: number): { readonly "Retry-After": string } => ({

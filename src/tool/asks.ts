@@ -48,6 +48,14 @@ export function missingCapabilities(asks: readonly AskKind[], declared: JsonObje
   return Object.assign({}, ...ordered.map((kind) => required[kind])) as JsonObject;
 }
 
+/** Throws `capability_missing`: nobody could answer what the tool asks. */
+export function requireAsks(tool: string, asks: readonly AskKind[] | undefined, declared: JsonObject): void {
+  const missing = missingCapabilities(asks ?? [], declared);
+  if (missing === null) return;
+  const message = `The tool "${tool}" may ask for ${Object.keys(missing).join(", ")}, which the client did not declare.`;
+  throw new TaskError("capability_missing", message, { requiredCapabilities: missing });
+}
+
 /** Whether a client that declared this can be asked all of it. */
 export const canBeAsked = (declared: JsonObject, requests: readonly InputRequest[]): boolean =>
   requests.every((request) => declares(declared, kindOf(request)));

@@ -25,7 +25,7 @@ it("mints another key for another object", async () => {
 
 it("seals what another isolate opens", async () => {
   const secret = () => mintedKey(keys);
-  const token = await createSealer(secret, () => 0).seal("state", { a: [1] }, { principal: "ann", expiresAt: 1 });
+  const token = await createSealer(secret, () => 0).seal("state", { a: [1] }, "ann", 1);
   const elsewhere = createSealer(secret, () => 0);
   expect(await elsewhere.open("state", token, "ann")).toEqual({ a: [1] });
   expect(await elsewhere.open("state", token, "bob")).toBeNull();

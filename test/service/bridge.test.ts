@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import { holdTask, type Held, type HoldOptions } from "../../src/service/bridge";
-import type { OpenQuestion } from "../../src/service/task-store";
+import { holdTask, type HoldOptions } from "../../src/service/bridge";
+import type { OpenQuestion, TaskSnapshot } from "../../src/service/task-store";
 import type { TaskContext } from "../../src/tool/context";
 import { defineTool } from "../../src/tool/define-tool";
 import { everything, memoryService, someone, textOf } from "../support/memory";
@@ -20,11 +20,10 @@ const LONG = 60_000;
 
 function held(run: (task: TaskContext) => unknown) {
   const service = memoryService([tool(run)]);
-  const hold = (id: string, options: Partial<HoldOptions> = {}): Promise<Held> =>
+  const hold = (id: string, options: Partial<HoldOptions> = {}): Promise<TaskSnapshot> =>
     holdTask(service.tasks, service.owner, id, {
       waitMs: LONG,
       signal: new AbortController().signal,
-      restAt: "input",
       ...options,
     });
   return { ...service, hold };
@@ -33,8 +32,8 @@ function held(run: (task: TaskContext) => unknown) {
 describe("holding a task", () => {
   it("ends with the settled task, result and all", async () => {
     const { start, hold } = held(() => "done");
-    const { kind, task } = await hold((await start("t")).id);
-    expect([kind, textOf(task)]).toEqual(["settled", "done"]);
+    const task = await hold((await start("t")).id);
+    expect([task.stage.phase, textOf(task)]).toEqual(["settled", "done"]);
   });
 
   it("ends with the task although others have used up its polls", async () => {
@@ -43,18 +42,15 @@ describe("holding a task", () => {
     const polls = Array.from({ length: 12 }, () => service.tasks.get(service.owner, id));
     expect((await Promise.allSettled(polls)).map(({ status }) => status)).toContain("rejected");
     const signal = new AbortController().signal;
-    const { kind, task } = await holdTask(service.tasks, service.owner, id, { waitMs: 20, signal, restAt: "input" });
-    expect([kind, task.id]).toEqual(["waiting", id]);
+    const task = await holdTask(service.tasks, service.owner, id, { waitMs: 20, signal });
+    expect([task.stage.phase, task.id]).toEqual(["working", id]);
   });
 
   it("ends when the time is up, and the work goes on", async () => {
     let finish = (_: string): void => {};
     const { start, hold, rest } = held(() => new Promise((resolve) => (finish = resolve)));
     const { id } = await start("t");
-    expect(await hold(id, { waitMs: 20 })).toMatchObject({
-      kind: "waiting",
-      task: { id, stage: { phase: "working" } },
-    });
+    expect(await hold(id, { waitMs: 20 })).toMatchObject({ id, stage: { phase: "working" } });
     finish("late");
     expect(textOf(await rest(id))).toBe("late");
   });
@@ -62,16 +58,16 @@ describe("holding a task", () => {
   it("only looks when there is no time at all", async () => {
     const { start, hold, rest } = held(() => "done");
     const { id } = await start("t");
-    expect((await hold(id, { waitMs: 0 })).kind).toBe("waiting");
+    expect((await hold(id, { waitMs: 0 })).stage.phase).not.toBe("settled");
     await rest(id);
-    expect((await hold(id, { waitMs: 0 })).kind).toBe("settled");
+    expect((await hold(id, { waitMs: 0 })).stage.phase).toBe("settled");
   });
 
-  it("ends at a question for who cannot ask, and then is not a wait", async () => {
+  it("ends at a question for who cannot ask", async () => {
     const { start, hold } = held((task) => task.ask({ sure: form }));
     const { id } = await start("t");
     for (const waitMs of [LONG, 0]) {
-      expect(await hold(id, { waitMs })).toMatchObject({ kind: "asking", task: { openQuestions: [{ key: "sure" }] } });
+      expect(await hold(id, { waitMs })).toMatchObject({ openQuestions: [{ key: "sure" }] });
     }
   });
 
@@ -80,13 +76,12 @@ describe("holding a task", () => {
     const { start, hold, tasks, owner } = held(async (task) => JSON.stringify(await task.ask({ sure: form })));
     const { id } = await start("t");
     const holding = hold(id, {
-      restAt: "settled",
       deliver: 2,
       onDeliver: (questions) => asked.push(...questions) > -1,
     });
     await vi.waitUntil(() => asked.length > 0);
     await tasks.answer(owner, id, { sure: '{"action":"decline"}' });
-    expect(textOf((await holding).task)).toBe('{"sure":{"action":"decline"}}');
+    expect(textOf(await holding)).toBe('{"sure":{"action":"decline"}}');
     expect(asked.map(({ key }) => key)).toEqual(["sure"]);
   });
 
@@ -94,11 +89,10 @@ describe("holding a task", () => {
     const { start, hold } = held((task) => task.ask({ sure: form }));
     const { id } = await start("t");
     const options = {
-      restAt: "settled",
       deliver: 2,
       onDeliver: (asked: readonly OpenQuestion[]) => asked.length === 0,
     } as const;
-    expect((await hold(id, options)).kind).toBe("asking");
+    expect((await hold(id, options)).stage.phase).toBe("input_required");
   });
 
   it("tells progress only to who carries the task, of those that offer", async () => {
@@ -113,7 +107,7 @@ describe("holding a task", () => {
     const { id } = await start("t");
     const heard = new Set<string>();
     const carries = vi.fn(() => true);
-    const delivering = { restAt: "settled", deliver: 2 } as const;
+    const delivering = { deliver: 2 } as const;
     const first = hold(id, { ...delivering, onDeliver: carries, onProgress: () => heard.add("first") });
     await vi.waitUntil(() => carries.mock.calls.length > 0);
     const second = hold(id, { ...delivering, onProgress: () => heard.add("second") });
@@ -138,7 +132,7 @@ describe("holding a task", () => {
   it("finds nothing of somebody else's, nor what expires meanwhile", async () => {
     const { start, tasks, hold, clock } = held((task) => task.sleep(Date.now() + 10_000_000));
     const { id } = await start("t");
-    const options = { waitMs: LONG, signal: new AbortController().signal, restAt: "input" } as const;
+    const options = { waitMs: LONG, signal: new AbortController().signal } as const;
     await expect(holdTask(tasks, someone("b"), id, options)).rejects.toMatchObject({ code: "not_found" });
     clock.advance(10 * 86_400_000);
     await expect(hold(id)).rejects.toMatchObject({ code: "not_found" });

@@ -148,7 +148,7 @@ export async function world(identified: boolean, version: LegacyRevision["versio
     session: identified ? [clients.a.sessionId as string] : [],
     cursor: identified
       ? [
-          await sealCursor({ sealer, clock: Date.now }, principal("a"), "createdAt", {
+          await sealCursor({ sealer }, principal("a"), "createdAt", {
             createdAt: Date.now() + 60_000,
             id: settled,
           }),

@@ -1,5 +1,5 @@
 import type { ContentBlock, ToolResult } from "../../tool/define-tool";
-import type { ListedTool } from "../legacy/revision";
+import type { ListedTool } from "../listed-tools";
 
 /** Titles stand in the annotations, and nothing is said about results (schema, Tool). */
 export const toTool = ({ name, title, description, inputSchema, annotations }: ListedTool) => ({

@@ -1,7 +1,6 @@
-import { withObjectContent } from "../legacy/content";
 import { commonMethods } from "../legacy/methods";
+import { toTool, withObjectContent } from "../legacy/object-output";
 import type { LegacyRevision } from "../legacy/revision";
-import { toInputParams, toTool } from "./view";
 
 /** No tasks: `params.task` means nothing here. */
 export const mcp20250618: LegacyRevision = {
@@ -13,5 +12,8 @@ export const mcp20250618: LegacyRevision = {
   needsHelpers: () => true,
   toTool,
   toCallToolResult: withObjectContent,
-  toInputParams,
+  /** A form is the one mode of elicitation, so it is not named (schema, ElicitRequest). */
+  toInputParams({ params: { mode: _, ...params } }) {
+    return params;
+  },
 };

@@ -1,12 +1,14 @@
 import { JsonRpcError, METHOD_NOT_FOUND, type Answer, type Exchange } from "../../json-rpc";
 import { TaskError } from "../../task/errors";
 import type { JsonText } from "../../task/json";
+import { requireAsks } from "../../tool/asks";
 import type { RegisteredTool } from "../../tool/registry";
 import { clientFacts, type Call } from "../legacy/call";
-import { callWithoutTask, helperNamed, requireAsks, toolNamed } from "../legacy/call-tool";
+import { callWithoutTask } from "../legacy/call-tool";
 import { startTask } from "../legacy/held-call";
-import { inRequest } from "../legacy/in-request";
+import { afterPrepare } from "../legacy/in-request";
 import { readParams } from "../schemas";
+import { helperNamed, toolNamed } from "../tool-named";
 import { CallToolParams } from "./schemas";
 import { toCreateTaskResult } from "./view";
 
@@ -28,15 +30,15 @@ async function callAsTask(call: Call, params: CallToolParams, ttl: number | null
   const checked = tool.parseArguments(params.arguments ?? {});
   // An error and no tool result: such a call is answered with a task or not at all (tasks §Result Retrieval).
   if (!checked.ok) throw new TaskError("invalid", checked.message);
-  requireAsks(call, tool);
+  requireAsks(params.name, tool.tool.asks, call.session.capabilities);
   const toolCall = { call, params, tool };
   const progressToken = params._meta?.progressToken;
   const client = { ...clientFacts(call), ...(progressToken === undefined ? {} : { progressToken }) };
-  const begin = async (prepared?: unknown): Promise<JsonText> =>
-    JSON.stringify(toCreateTaskResult(await startTask(toolCall, prepared, client, ttl)));
-  const prepareFirst = (exchange: Exchange): Promise<JsonText> =>
-    inRequest(toolCall, exchange, ({ prepared }) => begin(prepared));
-  return tool.tool.prepare ? { stream: "when_slow", run: prepareFirst } : { stream: "never", run: () => begin() };
+  const run = (exchange: Exchange): Promise<JsonText> =>
+    afterPrepare(toolCall, exchange, async (prepared) =>
+      JSON.stringify(toCreateTaskResult(await startTask(toolCall, prepared, client, ttl))),
+    );
+  return { stream: tool.tool.prepare ? "when_slow" : "never", run };
 }
 
 /** Before any effect of the tool. */

@@ -1,8 +1,8 @@
 import type { Method } from "../../json-rpc";
 import type { Call } from "../legacy/call";
-import { withObjectContent } from "../legacy/content";
 import { hold } from "../legacy/held-call";
 import { commonMethods } from "../legacy/methods";
+import { withObjectContent } from "../legacy/object-output";
 import type { LegacyRevision } from "../legacy/revision";
 import { callTool } from "./call-tool";
 import { cancelTask, getTask, listTasks } from "./task-methods";

@@ -1,17 +1,14 @@
 import { INVALID_PARAMS, JsonRpcError, type Answer, type Conversation } from "../../json-rpc";
 import type { TaskSnapshot } from "../../service/task-store";
 import type { JsonText } from "../../task/json";
-import type { ToolResult } from "../../tool/define-tool";
 import type { Call, Caller } from "../legacy/call";
 import { carryTask } from "../legacy/carry-task";
-import { withObjectContent } from "../legacy/content";
-import { toThrown } from "../legacy/ended";
+import { withObjectContent } from "../legacy/object-output";
 import { relatedTask } from "../legacy/questions";
 import { primeStream, type Resumable } from "../legacy/resume";
-import { errorOf } from "../outcome";
+import { resultOf } from "../outcome";
 import { readParams } from "../schemas";
 import { TaskParams } from "./schemas";
-import { toStatus } from "./view";
 
 /** What the call would have been answered; of a task that goes on, once it has ended (tasks §Result Retrieval). */
 export async function taskResult(call: Call): Promise<Answer> {
@@ -39,16 +36,14 @@ export const awaitResult = (caller: Caller, resumable: Resumable): Conversation 
 });
 
 /** The very result or error of the call; the result says which task it is of, beside what the tool said in `_meta`. */
-function toPayload({ id, ...task }: TaskSnapshot): JsonText {
+function toPayload(task: TaskSnapshot): JsonText {
   if (task.stage.phase !== "settled") throw new Error("The task has not ended.");
   const { outcome } = task.stage;
-  const error = errorOf(outcome);
-  if (error) throw toThrown(error);
-  if (outcome.kind === "result") {
-    const result = withObjectContent(JSON.parse(outcome.result) as ToolResult);
-    return JSON.stringify({ ...result, _meta: { ...result._meta, ...relatedTask(id) } });
+  if (outcome.kind !== "cancelled") {
+    const result = withObjectContent(resultOf(outcome));
+    return JSON.stringify({ ...result, _meta: { ...result._meta, ...relatedTask(task.id) } });
   }
   // There is nothing to retrieve, and no code for that; the data tells it from a task that is not there.
-  const data = { taskId: id, status: toStatus({ id, ...task }) };
+  const data = { taskId: task.id, status: outcome.kind };
   throw new JsonRpcError(200, INVALID_PARAMS, "The task was cancelled, so it has no result.", { data });
 }

@@ -1,35 +1,25 @@
 import type { TaskSnapshot } from "../../service/task-store";
 import type { JsonObject } from "../../task/json";
 import type { InputRequest } from "../../task/task";
-import type { ListedTool } from "../legacy/revision";
-import { errorOf } from "../outcome";
-import { progressText } from "../progress-text";
-
-export type TaskStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
+import { toTool as toPlainTool } from "../legacy/object-output";
+import type { ListedTool } from "../listed-tools";
+import { toTask as toNewestTask, type Task as NewestTask } from "../task-view";
 
 /** schema, Task. */
-export type Task = {
-  readonly taskId: string;
-  readonly status: TaskStatus;
-  readonly statusMessage?: string | undefined;
-  readonly createdAt: string;
-  readonly lastUpdatedAt: string;
+export type Task = Omit<NewestTask, "ttlMs" | "pollIntervalMs"> & {
   readonly ttl: number | null;
   readonly pollInterval: number;
 };
 
-/** Less would have clients spin. */
-const MIN_POLL_INTERVAL_MS = 250;
-
-export const toTask = (task: TaskSnapshot): Task => ({
-  taskId: task.id,
-  status: toStatus(task),
-  statusMessage: statusMessageOf(task),
-  createdAt: isoTime(task.createdAt),
-  lastUpdatedAt: isoTime(task.updatedAt),
-  ttl: task.ttlMs === null ? null : Math.round(task.ttlMs),
-  pollInterval: Math.max(MIN_POLL_INTERVAL_MS, Math.round(task.pollIntervalMs)),
-});
+export function toTask(task: TaskSnapshot): Task {
+  const { ttlMs: ttl, pollIntervalMs: pollInterval, ...facts } = toNewestTask(task);
+  const outcome = task.stage.phase === "settled" ? task.stage.outcome : null;
+  const shared = { ...facts, ttl, pollInterval };
+  // A tool error is a failure in this revision, though it has a result (tasks §Task Status).
+  if (outcome?.kind === "result" && outcome.isError) return { ...shared, status: "failed" };
+  if (outcome?.kind !== "cancelled") return shared;
+  return { ...shared, statusMessage: facts.statusMessage ?? "The task was cancelled." };
+}
 
 /** Nested, unlike in later revisions; with a line for the model, which goes on while the task does (tasks §Creating Tasks). */
 export const toCreateTaskResult = (task: TaskSnapshot) => ({
@@ -39,41 +29,12 @@ export const toCreateTaskResult = (task: TaskSnapshot) => ({
   },
 });
 
-export function toStatus({ stage }: TaskSnapshot): TaskStatus {
-  if (stage.phase !== "settled") return stage.phase === "submitted" ? "working" : stage.phase;
-  switch (stage.outcome.kind) {
-    case "result":
-      // A tool error is a failure in this revision, though it has a result (tasks §Task Status).
-      return stage.outcome.isError ? "failed" : "completed";
-    case "error":
-    case "rejected":
-    case "expired":
-      return "failed";
-    case "cancelled":
-      return "cancelled";
-  }
-}
-
 /** With `execution`, which says how the tool may be called (tasks §Tool-Level Negotiation). */
-export const toTool = ({ name, title, description, inputSchema, outputSchema, annotations, task }: ListedTool) => ({
-  name,
-  title,
-  description,
-  inputSchema,
-  outputSchema: outputSchema?.["type"] === "object" ? outputSchema : undefined,
-  annotations,
-  execution: task && { taskSupport: task },
+export const toTool = (tool: ListedTool) => ({
+  ...toPlainTool(tool),
+  execution: tool.task && { taskSupport: tool.task },
 });
 
 /** The shape is the newest revision's; a URL to open has a name here, for news of it (elicitation §URL Mode). */
 export const toInputParams = ({ params }: InputRequest, elicitationId: string): JsonObject =>
   params["mode"] === "url" ? { ...params, elicitationId } : params;
-
-function statusMessageOf({ stage, statusMessage, progress }: TaskSnapshot): string | undefined {
-  if (statusMessage !== null) return statusMessage;
-  if (stage.phase === "settled")
-    return stage.outcome.kind === "cancelled" ? "The task was cancelled." : errorOf(stage.outcome)?.message;
-  return progress === null ? undefined : progressText(progress);
-}
-
-const isoTime = (ms: number): string => new Date(ms).toISOString();

@@ -1,55 +1,46 @@
 import type { Answer, Exchange } from "../../json-rpc";
-import { callInline, prepareCall, type InlineOutcome, type InlineRequest } from "../../service/call-inline";
-import { toolFailed } from "../../service/thrown";
-import { TaskError } from "../../task/errors";
+import { callInline, prepareCall, type InlineOutcome } from "../../service/call-inline";
 import type { JsonText } from "../../task/json";
-import { missingCapabilities } from "../../tool/asks";
+import { requireAsks } from "../../tool/asks";
 import type { RegisteredTool } from "../../tool/registry";
-import { helperTools } from "../helper-tools";
+import { idempotencyKeyOf } from "../idempotency";
+import { toolError, toThrown } from "../outcome";
 import { readParams } from "../schemas";
+import { helperNamed, toolNamed } from "../tool-named";
 import { clientFacts, type Call } from "./call";
 import { callHelper } from "./call-helper";
 import { checkParamHeaders } from "./headers";
 import { holdCall } from "./held-call";
-import { idempotencyKeyOf } from "./idempotency";
 import { reportTo } from "./report";
 import { toResult } from "./results";
 import { openRounds } from "./rounds";
 import { CallToolParams } from "./schemas";
 import { requireTasks, tasksUsable } from "./tasks-extension";
-import { inputRequired, startTask, toolError, toThrown, type Plan, type ToolCall } from "./tool-call";
+import { inputRequired, startTask, type Plan, type ToolCall } from "./tool-call";
 import { toCreateTaskResult } from "./view";
 
 /** Everything that may refuse the call comes first, while the HTTP status is still open. */
 export async function callTool(call: Call): Promise<Answer> {
   const params = readParams(call, CallToolParams);
-  const helper = helperTools(call.deps, call.principal).find(({ name }) => name === params.name);
+  const helper = helperNamed(call, params.name);
   if (helper) return { stream: "when_slow", run: (exchange) => callHelper(call, params, helper, exchange) };
-  const tool = await call.deps.tools.find(params.name);
-  if (!tool)
-    throw new TaskError("unknown_tool", `There is no tool named ${JSON.stringify(params.name.slice(0, 128))} here.`);
+  const tool = await toolNamed(call, params.name);
   const args = params.arguments ?? {};
   checkParamHeaders(call.headers, tool, args);
-  const idempotencyKey = idempotencyKeyOf(call, params._meta);
+  const key = idempotencyKeyOf(call.headers, params._meta);
+  // Anonymous callers share nothing, so their key could find no task of theirs.
+  const idempotencyKey = call.principal.kind === "anonymous" ? undefined : key;
   // The model can mend its arguments, so it gets to read what is wrong with them (tools §Error Handling).
   const checked = tool.parseArguments(args);
-  if (!checked.ok) return toolError(checked.message);
+  if (!checked.ok) return toResult("complete", toolError(checked.message));
   const plan = planFor(call, tool);
   // What a held call cannot be asked, its model answers with a helper tool.
-  if (plan !== "held") requireAsks(call, tool);
+  if (plan !== "held") requireAsks(params.name, tool.tool.asks, call.capabilities);
   const rounds = await openRounds(call, params);
   const toolCall: ToolCall = { call, params, arguments: args, tool, plan, idempotencyKey, rounds };
   // A handle comes soon unless something runs before the task exists.
   const quick = plan === "task" && !tool.tool.prepare && rounds.taskId === null;
   return { stream: quick ? "never" : "when_slow", run: (exchange) => carryOut(toolCall, exchange) };
-}
-
-/** Refused before anything starts: nobody could answer what the tool asks (base §Per-request protocol fields). */
-function requireAsks({ capabilities }: Call, { tool }: RegisteredTool): void {
-  const missing = missingCapabilities(tool.asks ?? [], capabilities);
-  if (missing === null) return;
-  const message = `The tool "${tool.name}" may ask for ${Object.keys(missing).join(", ")}, which the client did not declare in this request's client capabilities.`;
-  throw new TaskError("capability_missing", message, { requiredCapabilities: missing });
 }
 
 /** Design decision 14. */
@@ -61,19 +52,26 @@ function planFor(call: Call, { tool }: RegisteredTool): Plan {
 }
 
 async function carryOut(toolCall: ToolCall, exchange: Exchange): Promise<JsonText> {
-  const { plan, rounds } = toolCall;
+  const { call, params, tool, plan, rounds } = toolCall;
   // The task that asked was prepared in an earlier round.
   if (rounds.taskId !== null) return holdCall(toolCall, exchange, undefined);
-  const inline = inlineRequest(toolCall, exchange);
+  const inline = {
+    tool,
+    arguments: toolCall.arguments,
+    client: clientFacts(call),
+    signal: exchange.signal,
+    ...reportTo(exchange, params._meta, tool.tool.name),
+    deps: call.deps,
+  };
   const prepared = await prepareCall({ ...inline, answers: rounds.prepare });
-  if (prepared.kind !== "prepared") return toAnswer(toolCall, "prepare", prepared);
+  if (prepared.kind !== "returned") return toAnswer(toolCall, "prepare", prepared);
   switch (plan) {
     case "task":
-      return createTask(toolCall, exchange, prepared.prepared);
+      return createTask(toolCall, exchange, prepared.value);
     case "held":
-      return holdCall(toolCall, exchange, prepared.prepared);
+      return holdCall(toolCall, exchange, prepared.value);
     case "inline": {
-      const outcome = await callInline({ ...inline, prepared: prepared.prepared, answers: rounds.run });
+      const outcome = await callInline({ ...inline, prepared: prepared.value, answers: rounds.run });
       return toAnswer(toolCall, "run", outcome);
     }
   }
@@ -104,28 +102,4 @@ async function toAnswer(
         [asker]: outcome.answered,
       });
   }
-}
-
-function inlineRequest(
-  { call, params, arguments: args, tool }: ToolCall,
-  exchange: Exchange,
-): Omit<InlineRequest, "answers"> {
-  const { config, clock, fetch, log } = call.deps;
-  const { name } = tool.tool;
-  const report = reportTo(exchange, params._meta, name);
-  return {
-    tool,
-    arguments: args,
-    client: clientFacts(call),
-    limits: config.limits,
-    clock,
-    fetch,
-    signal: exchange.signal,
-    onProgress: report.onProgress,
-    onLog(level, message, data) {
-      log?.({ ...data, level, message, tool: name });
-      report.onLog(level, message, data);
-    },
-    onFault: toolFailed(log, name),
-  };
 }

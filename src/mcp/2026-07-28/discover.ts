@@ -1,5 +1,5 @@
 import type { JsonText } from "../../task/json";
-import { revisionsOf } from "../era";
+import { MODERN } from "../era";
 import { readParams } from "../schemas";
 import { serverHints } from "./caching";
 import type { Call } from "./call";
@@ -11,7 +11,7 @@ import { tasksCapability } from "./tasks-extension";
 export function discover(call: Call): JsonText {
   readParams(call, RequestParams);
   return toResult("complete", {
-    supportedVersions: revisionsOf("modern"),
+    supportedVersions: MODERN,
     capabilities: {
       tools: { listChanged: true },
       // Plain calls send `notifications/message` to clients that ask for a level (logging §Capabilities).

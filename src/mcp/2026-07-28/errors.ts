@@ -9,8 +9,6 @@ export function toJsonRpcError(error: TaskError): JsonRpcError {
   const { code, message, data } = error;
   const missing = code === "capability_missing" || code === "task_required";
   // It must say what is required, as a `ClientCapabilities` object (schema, MissingRequiredClientCapabilityError).
-  const told = missing
-    ? new TaskError(code, message, { requiredCapabilities: data.requiredCapabilities ?? {} })
-    : error;
+  const told = missing ? new TaskError(code, message, { requiredCapabilities: {}, ...data }) : error;
   return toRevisionError(told, { capability_missing: MISSING, task_required: MISSING });
 }

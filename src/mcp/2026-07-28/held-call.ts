@@ -1,15 +1,13 @@
 import type { Exchange } from "../../json-rpc";
 import { holdTask } from "../../service/bridge";
 import type { JsonText } from "../../task/json";
-import type { Outcome } from "../../task/task";
 import { canBeAsked } from "../../tool/asks";
-import type { ToolResult } from "../../tool/define-tool";
 import { toHandle } from "../handle-text";
-import { errorOf } from "../outcome";
+import { resultOf } from "../outcome";
 import { reportTo } from "./report";
 import { toResult } from "./results";
 import type { Rounds } from "./rounds";
-import { inputRequired, startTask, toolError, toThrown, type ToolCall } from "./tool-call";
+import { inputRequired, startTask, type ToolCall } from "./tool-call";
 
 /**
  * A client without tasks waits for one: it gets the result if that comes soon, else a handle for the helper tools. In a
@@ -44,26 +42,18 @@ async function hold(
   const end = Date.now() + deps.config.inlineWaitMs;
   for (;;) {
     const waitMs = end - Date.now();
-    const holding = { waitMs, signal: exchange.signal, onProgress, restAt: "input" } as const;
-    const { kind, task } = await holdTask(deps.tasks, principal, id, holding);
-    if (task.stage.phase === "settled") return toEnded(task.stage.outcome);
+    const task = await holdTask(deps.tasks, principal, id, { waitMs, signal: exchange.signal, onProgress });
+    const asks = task.stage.phase === "input_required";
+    if (task.stage.phase === "settled") return toResult("complete", resultOf(task.stage.outcome));
     const { openQuestions } = task;
-    if (kind === "asking" && openQuestions.some(({ key }) => Object.hasOwn(answers, key))) {
+    if (asks && openQuestions.some(({ key }) => Object.hasOwn(answers, key))) {
       // No key is open again once it was answered, well or badly: this comes to an end.
       await deps.tasks.answer(principal, id, answers);
       continue;
     }
     const requests = openQuestions.map(({ request }) => request);
-    return kind === "asking" && canBeAsked(capabilities, requests)
+    return asks && canBeAsked(capabilities, requests)
       ? inputRequired(call, params, "task", openQuestions, { taskId: id })
-      : toResult("complete", toHandle(task, { promised: tool.outputSchema !== undefined }));
+      : toResult("complete", toHandle(task, tool.outputSchema !== undefined));
   }
-}
-
-function toEnded(outcome: Outcome): JsonText {
-  const error = errorOf(outcome);
-  if (error) throw toThrown(error);
-  return outcome.kind === "result"
-    ? toResult("complete", JSON.parse(outcome.result) as ToolResult)
-    : toolError("The call was cancelled.");
 }

@@ -3,6 +3,7 @@ import { TaskError } from "../../task/errors";
 import { isObject, type JsonText } from "../../task/json";
 import { takePlace } from "../place";
 import { readParams } from "../schemas";
+import { telling } from "../telling";
 import type { Call } from "./call";
 import { subscriptionMeta, toResult } from "./results";
 import { ListenParams } from "./schemas";
@@ -33,13 +34,12 @@ export async function listen(call: Call): Promise<Conversation> {
 
 /** Acknowledges, tells, and ends with the listen result when there is nothing left to tell (§Graceful Closure). */
 async function converse(call: Call, granted: Granted, exchange: Exchange): Promise<JsonText> {
-  const { id, principal } = call;
-  const ending = new AbortController();
-  const signal = AbortSignal.any([exchange.signal, ending.signal]);
-  const expiry = principal.kind === "identified" ? endAt(principal.expiresAt, call, ending) : undefined;
-  try {
+  const { id, principal, deps } = call;
+  const endsAt = principal.kind === "identified" ? principal.expiresAt : null;
+  // A stream must not outlive the credential it was opened with.
+  await telling(exchange.signal, { endsAt, clock: deps.clock }, async (signal) => {
     // A stream of nothing ends at once and takes no place.
-    if (Object.keys(granted).length > 0) await call.deps.tasks.occupy(principal, signal);
+    if (Object.keys(granted).length > 0) await deps.tasks.occupy(principal, signal);
     const toolList = granted.toolsListChanged ? await followToolList(call, signal) : null;
     const acknowledged = exchange.notify(
       "notifications/subscriptions/acknowledged",
@@ -50,11 +50,7 @@ async function converse(call: Call, granted: Granted, exchange: Exchange): Promi
       tellTasks(call, granted, exchange, signal),
       tellToolList(call, toolList, exchange, signal),
     ]);
-  } finally {
-    if (expiry !== undefined) clearTimeout(expiry);
-    // One source may have failed while another still runs.
-    ending.abort();
-  }
+  });
   return toResult("complete", { _meta: subscriptionMeta(id) });
 }
 
@@ -94,15 +90,4 @@ async function tellToolList(
     if (signal.aborted) return;
     await exchange.notify("notifications/tools/list_changed", params);
   }
-}
-
-/** A stream must not outlive the credential it was opened with. */
-function endAt(
-  expiresAt: number | null,
-  { deps }: Call,
-  ending: AbortController,
-): ReturnType<typeof setTimeout> | undefined {
-  if (expiresAt === null) return undefined;
-  // Timers hold 2^31 - 1 ms; no stream lasts the 24 days that this is.
-  return setTimeout(() => ending.abort(), Math.min(Math.max(0, expiresAt - deps.clock()), 2 ** 31 - 1));
 }

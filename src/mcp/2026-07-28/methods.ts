@@ -1,8 +1,6 @@
-import { isObject } from "../../task/json";
 import { JsonRpcError, METHOD_NOT_FOUND, methodOf, type Answer, type Method } from "../../json-rpc";
-import { CLIENT_CAPABILITIES } from "../envelope";
-import type { Inbound, McpDeps, Wing } from "../wing";
-import type { Call } from "./call";
+import type { Wing } from "../wing";
+import { REVISION, type Call } from "./call";
 import { callTool } from "./call-tool";
 import { discover } from "./discover";
 import { toJsonRpcError } from "./errors";
@@ -24,22 +22,10 @@ export const methods: Readonly<Record<string, Method<Call>>> = {
 
 export const mcp20260728: Wing = { serve, toJsonRpcError };
 
-async function serve({ request, headers, principal, unsafeNumbers }: Inbound, deps: McpDeps): Promise<Answer> {
-  checkMirrors(headers, request);
-  const { id, method, params } = request;
-  const run = methodOf(methods, method);
+function serve(call: Call): Answer | Promise<Answer> {
+  checkMirrors(call.headers, call);
+  const run = methodOf(methods, call.method);
   // 404 is a MUST, and with a JSON-RPC body: a bare 404 reads as "no MCP here" (transports §Protocol Version Header).
-  if (!run) throw new JsonRpcError(404, METHOD_NOT_FOUND, "There is no such method in MCP 2026-07-28 on this server.");
-  const meta = params["_meta"];
-  const declared = isObject(meta) ? meta[CLIENT_CAPABILITIES] : undefined;
-  return run({
-    id,
-    method,
-    params,
-    headers,
-    principal,
-    unsafeNumbers,
-    capabilities: isObject(declared) ? declared : {},
-    deps,
-  });
+  if (!run) throw new JsonRpcError(404, METHOD_NOT_FOUND, `There is no such method in MCP ${REVISION} on this server.`);
+  return run(call);
 }

@@ -13,7 +13,3 @@ export function toResult(resultType: "complete" | "input_required" | "task", fie
 
 /** How a listening client tells its streams apart: the listen request's id, of the same type (subscriptions §Receiving). */
 export const subscriptionMeta = (id: RequestId) => ({ [SUBSCRIPTION_ID]: id });
-
-/** Adds a member whose value is JSON text already, so that megabytes need not be parsed to be sent. */
-export const withMember = (objectText: JsonText, name: string, valueText: JsonText): JsonText =>
-  `${objectText.slice(0, -1)}${objectText === "{}" ? "" : ","}${JSON.stringify(name)}:${valueText}}`;

@@ -1,7 +1,7 @@
 import { encodeBase64url } from "../../base64url";
-import { ownerOf } from "../../service/principal";
+import { holderOf } from "../../service/principal";
 import { TaskError } from "../../task/errors";
-import { canonicalJson, isObject, type Json, type JsonObject, type JsonText } from "../../task/json";
+import { canonicalJson, type JsonObject, type JsonText } from "../../task/json";
 import type { Call } from "./call";
 import type { CallToolParams } from "./schemas";
 import { toAnswers } from "./task-methods";
@@ -29,7 +29,7 @@ export type Rounds = { readonly [A in Asker]: Answers } & {
 export async function openRounds(call: Call, params: CallToolParams): Promise<Rounds> {
   const given = toAnswers(params.inputResponses ?? {});
   if (params.requestState === undefined) return { prepare: given, run: given, task: given, taskId: null };
-  const state = await call.deps.sealer.open(PURPOSE, params.requestState, boundTo(call));
+  const state = await call.deps.sealer.open(PURPOSE, params.requestState, holderOf(call.principal));
   if (state === null || state["digest"] !== (await digestOf(call, params))) {
     throw new TaskError(
       "invalid",
@@ -38,16 +38,11 @@ export async function openRounds(call: Call, params: CallToolParams): Promise<Ro
   }
   const of = (asker: Asker): Answers => {
     // What an earlier round settled stays settled.
-    const earlier = answersIn(state[asker]);
+    const earlier = (state[asker] ?? {}) as Answers;
     return state["asker"] === asker ? { ...given, ...earlier } : earlier;
   };
-  const { taskId } = state;
-  return {
-    prepare: of("prepare"),
-    run: of("run"),
-    task: of("task"),
-    taskId: typeof taskId === "string" ? taskId : null,
-  };
+  const taskId = (state["taskId"] ?? null) as string | null;
+  return { prepare: of("prepare"), run: of("run"), task: of("task"), taskId };
 }
 
 /** The state the client brings back: only for this caller, this call and this hour (MRTR §Server Requirements). */
@@ -58,23 +53,10 @@ export async function sealRounds(
   answered: Partial<Rounds>,
 ): Promise<string> {
   const state: JsonObject = { digest: await digestOf(call, params), asker, ...(answered as JsonObject) };
-  return call.deps.sealer.seal(PURPOSE, state, {
-    principal: boundTo(call),
-    expiresAt: call.deps.clock() + REQUEST_STATE_TTL_MS,
-  });
+  return call.deps.sealer.seal(PURPOSE, state, holderOf(call.principal), REQUEST_STATE_TTL_MS);
 }
-
-const boundTo = ({ principal }: Call): string => ownerOf(principal) ?? "anonymous";
 
 async function digestOf({ method }: Call, params: CallToolParams): Promise<string> {
   const text = canonicalJson([method, params.name, params.arguments ?? {}]);
   return encodeBase64url(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
-}
-
-/** Sealed by us, but perhaps by an earlier version of this code. */
-function answersIn(value: Json | undefined): Answers {
-  if (!isObject(value)) return {};
-  return Object.fromEntries(
-    Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
-  );
 }

@@ -9,7 +9,7 @@ export const tasksCapability: JsonObject = { [TASKS_EXTENSION]: {} };
 /** Whether this request may be answered with tasks. A client may put settings of its own into the value. */
 export function tasksUsable(capabilities: JsonObject): boolean {
   const extensions = capabilities["extensions"];
-  return isObject(extensions) && Object.hasOwn(extensions, TASKS_EXTENSION) && isObject(extensions[TASKS_EXTENSION]);
+  return isObject(extensions) && isObject(extensions[TASKS_EXTENSION]);
 }
 
 /** Before any look-up, so that nothing about the task can be told from the refusal (tasks §Protocol Errors). */

@@ -1,7 +1,6 @@
-import { JsonRpcError } from "../../json-rpc";
 import type { TaskSnapshot } from "../../service/task-store";
 import type { JsonObject, JsonText } from "../../task/json";
-import type { ClientFacts, RpcError } from "../../task/task";
+import type { ClientFacts } from "../../task/task";
 import type { RegisteredTool } from "../../tool/registry";
 import { clientFacts, REVISION, type Call } from "./call";
 import { toResult } from "./results";
@@ -47,9 +46,3 @@ export async function inputRequired(
   const requestState = await sealRounds(call, params, asker, kept);
   return toResult("input_required", { inputRequests: toInputRequests(questions), requestState });
 }
-
-export const toolError = (text: string): JsonText =>
-  toResult("complete", { content: [{ type: "text", text }], isError: true });
-
-export const toThrown = ({ code, message, data }: RpcError): JsonRpcError =>
-  new JsonRpcError(200, code, message, data === undefined ? {} : { data: JSON.parse(data) as unknown });

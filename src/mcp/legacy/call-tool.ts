@@ -1,12 +1,13 @@
 import type { Answer, Exchange } from "../../json-rpc";
-import { TaskError } from "../../task/errors";
 import type { JsonText } from "../../task/json";
-import { missingCapabilities } from "../../tool/asks";
+import { requireAsks } from "../../tool/asks";
 import type { RegisteredTool } from "../../tool/registry";
-import { helperTools, type HelperTool } from "../helper-tools";
+import type { HelperTool } from "../helper-tools";
+import { toolError } from "../outcome";
 import { reportProgress, speakTo } from "../report";
+import { helperNamed, toolNamed } from "../tool-named";
 import type { Call } from "./call";
-import { toResultText, toToolError } from "./ended";
+import { toResultText } from "./ended";
 import { asking, callHeld } from "./held-call";
 import { callPlainly, type ToolCall } from "./in-request";
 import type { CallToolParams } from "./schemas";
@@ -23,29 +24,12 @@ export async function callWithoutTask(
   refuse(tool);
   // The model can mend its arguments, so it gets to read what is wrong with them (2025-11-25 tools §Error Handling).
   const checked = tool.parseArguments(params.arguments ?? {});
-  if (!checked.ok) return toToolError(call.revision, checked.message);
+  if (!checked.ok) return toResultText(call.revision, toolError(checked.message));
   const toolCall: ToolCall = { call, params, tool };
   // What a held call cannot be asked, its model answers with a helper tool.
   if (tool.tool.task !== "forbidden") return callHeld(toolCall);
-  requireAsks(call, tool);
+  requireAsks(params.name, tool.tool.asks, call.session.capabilities);
   return { stream: "when_slow", run: (exchange) => callPlainly(toolCall, exchange) };
-}
-
-export async function toolNamed({ deps }: Call, name: string): Promise<RegisteredTool> {
-  const tool = await deps.tools.find(name);
-  if (tool) return tool;
-  throw new TaskError("unknown_tool", `There is no tool named ${JSON.stringify(name.slice(0, 128))} here.`);
-}
-
-export const helperNamed = ({ deps, principal }: Call, wanted: string): HelperTool | undefined =>
-  helperTools(deps, principal).find(({ name }) => name === wanted);
-
-/** Refused before anything starts: nobody could answer what the tool asks. */
-export function requireAsks({ session }: Call, { tool }: RegisteredTool): void {
-  const missing = missingCapabilities(tool.asks ?? [], session.capabilities);
-  if (missing === null) return;
-  const message = `The tool "${tool.name}" may ask for ${Object.keys(missing).join(", ")}, which the client did not declare when it began the session.`;
-  throw new TaskError("capability_missing", message, { requiredCapabilities: missing });
 }
 
 async function callHelper(
@@ -58,7 +42,7 @@ async function callHelper(
   const result = await helper.call(params.arguments ?? {}, {
     signal: exchange.signal,
     onProgress: reportProgress(speakTo(exchange), params._meta?.progressToken),
-    ...(exchange.streams && typeof taskId === "string" ? asking(call, exchange, taskId) : {}),
+    ...(typeof taskId === "string" && asking(call, exchange, taskId)),
   });
   return toResultText(call.revision, result);
 }

@@ -1,14 +1,13 @@
 import type { Context } from "hono";
 import { INVALID_REQUEST, JsonRpcError } from "../../json-rpc";
 import { openStream, respond, type RespondOptions } from "../../respond";
+import { aborted } from "../../service/suspension";
+import { telling } from "../telling";
 import type { Caller } from "./call";
 import { openOutlet, type Outlet } from "./outlet";
 import { openResumable } from "./resume";
 import { tellTasks } from "./task-news";
 import { openVoice } from "./voice";
-
-/** Timers hold no more. */
-const MAX_TIMER_MS = 2_147_483_647;
 
 /** Either the session's own stream, or one that broke and is gone on with (2025-11-25 transports §Resumability). */
 export async function openGetStream(c: Context, caller: Caller, explain: RespondOptions["explain"]): Promise<Response> {
@@ -25,17 +24,8 @@ export async function openGetStream(c: Context, caller: Caller, explain: Respond
   }
   return openStream(
     c,
-    async (exchange) => {
-      const ending = new AbortController();
-      const signal = AbortSignal.any([exchange.signal, ending.signal]);
-      const left = (): number => caller.session.expiresAt - caller.deps.clock();
-      const tick = (): void => {
-        if (left() <= 0) ending.abort();
-        else timer = setTimeout(tick, Math.min(left(), MAX_TIMER_MS));
-      };
-      let timer: ReturnType<typeof setTimeout> | null = null;
-      tick();
-      try {
+    (exchange) =>
+      telling(exchange.signal, { endsAt: caller.session.expiresAt, clock: caller.deps.clock }, async (signal) => {
         await caller.deps.tasks.occupy(caller.principal, signal);
         const voice = openVoice(caller, signal);
         // The client hears of this stream when the others are silent.
@@ -44,19 +34,10 @@ export async function openGetStream(c: Context, caller: Caller, explain: Respond
         const outlet: Outlet = {
           tell: async (method, params) => ((await voice.speaks()) ? own.tell(method, params) : undefined),
         };
-        const news = [
-          voice.listening,
-          tellTasks(caller, exchange, outlet, signal),
-          tellToolList(caller, outlet, signal),
-        ];
-        const gone = over(signal);
-        await Promise.race([gone, Promise.all([...news, gone])]);
-      } finally {
-        if (timer !== null) clearTimeout(timer);
-        // One source may have failed while another still runs.
-        ending.abort();
-      }
-    },
+        const gone = aborted(signal).promise.catch(() => {});
+        const news = [tellTasks(caller, exchange, outlet, signal), tellToolList(caller, outlet, signal)];
+        await Promise.race([gone, Promise.all([voice.listening, ...news, gone])]);
+      }),
     // No stream is no answer: 200 would have a client take the error for one.
     (thrown) => {
       const { status, code, message, extras } = explain(thrown);
@@ -71,9 +52,3 @@ async function tellToolList({ deps }: Caller, outlet: Outlet, signal: AbortSigna
     if (news === "changed") await outlet.tell("notifications/tools/list_changed", {});
   }
 }
-
-const over = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });

@@ -5,11 +5,12 @@ import type { JsonText } from "../../task/json";
 import type { ClientFacts } from "../../task/task";
 import { toHandle } from "../handle-text";
 import { idempotencyKeyOf } from "../idempotency";
+import { resultOf } from "../outcome";
 import { reportProgress, speakTo } from "../report";
 import type { McpDeps } from "../wing";
 import { clientFacts, type Caller } from "./call";
-import { toEndedTask, toResultText } from "./ended";
-import { inRequest, type ToolCall } from "./in-request";
+import { toResultText } from "./ended";
+import { afterPrepare, type ToolCall } from "./in-request";
 import { asker } from "./questions";
 import { primeStream, type Resumable } from "./resume";
 
@@ -19,14 +20,13 @@ import { primeStream, type Resumable } from "./resume";
  * task (decision 15).
  */
 export function callHeld(toolCall: ToolCall): Conversation {
-  const { call, params, tool } = toolCall;
-  const begin = async (exchange: Exchange, prepared?: unknown): Promise<JsonText> => {
-    const { id } = await startTask(toolCall, prepared, { ...clientFacts(call), bridged: true });
-    const progressToken = params._meta?.progressToken;
-    return hold(call, exchange, { request: call.id, task: id, of: "call", progressToken });
-  };
+  const { call, params } = toolCall;
   const run = (exchange: Exchange): Promise<JsonText> =>
-    tool.tool.prepare ? inRequest(toolCall, exchange, ({ prepared }) => begin(exchange, prepared)) : begin(exchange);
+    afterPrepare(toolCall, exchange, async (prepared) => {
+      const { id } = await startTask(toolCall, prepared, { ...clientFacts(call), bridged: true });
+      const progressToken = params._meta?.progressToken;
+      return hold(call, exchange, { request: call.id, task: id, of: "call", progressToken });
+    });
   return { stream: "when_slow", waits: true, run };
 }
 
@@ -54,15 +54,15 @@ export async function startTask(
 export async function hold(caller: Caller, exchange: Exchange, resumable: Resumable): Promise<JsonText> {
   const { deps, principal, revision } = caller;
   await primeStream(caller, exchange, resumable);
-  const { task } = await holdTask(deps.tasks, principal, resumable.task, {
+  const task = await holdTask(deps.tasks, principal, resumable.task, {
     waitMs: deps.config.inlineWaitMs,
     signal: exchange.signal,
     onProgress: reportProgress(speakTo(exchange), resumable.progressToken),
-    ...(exchange.streams ? { restAt: "settled", ...asking(caller, exchange, resumable.task) } : { restAt: "input" }),
+    ...asking(caller, exchange, resumable.task),
   });
-  return task.stage.phase === "settled"
-    ? toEndedTask(revision, task.stage.outcome)
-    : toResultText(revision, toHandle(task, { promised: await hasOutput(deps, task) }));
+  const result =
+    task.stage.phase === "settled" ? resultOf(task.stage.outcome) : toHandle(task, await hasOutput(deps, task));
+  return toResultText(revision, result);
 }
 
 /** Of a tool that runs elsewhere the task knows, whatever became of the tool since it was called. */
@@ -70,7 +70,5 @@ const hasOutput = async ({ tools }: McpDeps, { runs, tool }: TaskSnapshot): Prom
   runs.in === "queue" ? runs.output !== null : (await tools.find(tool))?.outputSchema !== undefined;
 
 /** The task's questions go out on this stream, as long as the client may be asked all of them. */
-export const asking = (caller: Caller, exchange: Exchange, task: string) => ({
-  deliver: 2 as const,
-  onDeliver: asker(caller, exchange, { task }),
-});
+export const asking = (caller: Caller, exchange: Exchange, task: string) =>
+  exchange.streams ? ({ deliver: 2, onDeliver: asker(caller, exchange, { task }) } as const) : {};

@@ -1,4 +1,3 @@
-import { toolFailed } from "../../service/thrown";
 import type { Exchange } from "../../json-rpc";
 import { callInline, prepareCall, type InlineRequest } from "../../service/call-inline";
 import type { JsonObject, JsonText } from "../../task/json";
@@ -6,7 +5,7 @@ import type { LogLevel } from "../../tool/context";
 import type { RegisteredTool } from "../../tool/registry";
 import { isAtLeast, reportProgress, speakTo, toLogParams, type Say } from "../report";
 import { clientFacts, type Call } from "./call";
-import { CallLine } from "./call-line";
+import { openCallLine, type CallLine } from "./call-line";
 import { toEnded } from "./ended";
 import type { CallToolParams } from "./schemas";
 
@@ -21,19 +20,29 @@ export type ToolCall = {
  * What runs within the request: the tool's `prepare`, then whatever comes after it. The client is asked on the stream of
  * the call, and what asked is run again with the answers.
  */
-export async function inRequest(
+async function inRequest(
   toolCall: ToolCall,
   exchange: Exchange,
   next: (request: InlineRequest, line: CallLine) => Promise<JsonText>,
 ): Promise<JsonText> {
-  const { call } = toolCall;
-  const line = new CallLine(call, exchange);
-  const log = logTo(call, speakTo(exchange), toolCall.tool.tool.name);
+  const { call, params, tool } = toolCall;
+  const line = openCallLine(call, exchange);
+  const say = speakTo(exchange);
+  const log = logTo(call, say, tool.tool.name);
   try {
-    const request = inlineRequest(toolCall, exchange, line.signal, log.write);
+    const request: InlineRequest = {
+      tool,
+      arguments: params.arguments ?? {},
+      client: clientFacts(call),
+      answers: {},
+      signal: line.signal,
+      onProgress: reportProgress(say, params._meta?.progressToken),
+      onLog: log.write,
+      deps: call.deps,
+    };
     const prepared = await line.through((answers) => prepareCall({ ...request, answers }));
-    return prepared.kind === "prepared"
-      ? await next({ ...request, prepared: prepared.prepared }, line)
+    return prepared.kind === "returned"
+      ? await next({ ...request, prepared: prepared.value }, line)
       : toEnded(call.revision, prepared);
   } finally {
     line.close();
@@ -41,37 +50,19 @@ export async function inRequest(
   }
 }
 
+/** Begins a task, with what the tool's `prepare` returned where it has one. */
+export const afterPrepare = (
+  toolCall: ToolCall,
+  exchange: Exchange,
+  begin: (prepared?: unknown) => Promise<JsonText>,
+): Promise<JsonText> =>
+  toolCall.tool.tool.prepare ? inRequest(toolCall, exchange, ({ prepared }) => begin(prepared)) : begin();
+
 /** A plain call of a tool that is never a task. */
 export const callPlainly = (toolCall: ToolCall, exchange: Exchange): Promise<JsonText> =>
   inRequest(toolCall, exchange, async (request, line) =>
     toEnded(toolCall.call.revision, await line.through((answers) => callInline({ ...request, answers }))),
   );
-
-function inlineRequest(
-  { call, params, tool }: ToolCall,
-  exchange: Exchange,
-  signal: AbortSignal,
-  tellClient: NonNullable<InlineRequest["onLog"]>,
-): InlineRequest {
-  const { config, clock, fetch, log } = call.deps;
-  const { name } = tool.tool;
-  return {
-    tool,
-    arguments: params.arguments ?? {},
-    client: clientFacts(call),
-    answers: {},
-    limits: config.limits,
-    clock,
-    fetch,
-    signal,
-    onProgress: reportProgress(speakTo(exchange), params._meta?.progressToken),
-    onLog(level, message, data) {
-      log?.({ ...data, level, message, tool: name });
-      tellClient(level, message, data);
-    },
-    onFault: toolFailed(log, name),
-  };
-}
 
 /** The session is asked for its level when there is something to tell, and not before. */
 function logTo({ deps, session }: Call, say: Say, tool: string) {

@@ -1,9 +1,8 @@
-import type { Whole } from "../../json-rpc";
-import type { Principal } from "../../service/principal";
+import type { JsonRpcRequest, Whole } from "../../json-rpc";
 import { isObject, type JsonObject } from "../../task/json";
-import { readParams, type RawParams } from "../schemas";
+import { readParams } from "../schemas";
 import { serverInfo } from "../server-info";
-import type { McpDeps } from "../wing";
+import type { Inbound } from "../wing";
 import type { LegacyRevision } from "./revision";
 import { InitializeParams } from "./schemas";
 import { mintSession } from "./session";
@@ -13,12 +12,11 @@ import { mintSession } from "./session";
  * (2025-11-25 lifecycle §Version Negotiation).
  */
 export async function initialize(
-  raw: RawParams,
-  principal: Principal,
+  request: Inbound & JsonRpcRequest,
   revisionFor: (version: string) => LegacyRevision,
-  deps: McpDeps,
 ): Promise<Whole> {
-  const { protocolVersion, capabilities } = readParams(raw, InitializeParams);
+  const { principal, deps } = request;
+  const { protocolVersion, capabilities } = readParams(request, InitializeParams);
   const revision = revisionFor(protocolVersion);
   const { version } = revision;
   const result = {

@@ -54,15 +54,14 @@ async function send(
   questions: readonly OpenQuestion[],
 ): Promise<void> {
   if (questions.length === 0) return;
-  const { sealer, clock, tasks } = caller.deps;
+  const { sealer, tasks } = caller.deps;
   const [name, facts] =
     "task" in from ? [from.task, { t: from.task, ...(from.stray && { s: 1 }) }] : [from.call, { c: from.call }];
   const client = "task" in from ? (from.client ?? (await tasks.peek(caller.principal, name))?.client) : undefined;
   // Libraries refuse what names a task that their client was never given: one that it takes for a plain call.
   const related = client && !client.bridged ? { _meta: relatedTask(name) } : {};
   for (const { key, request } of questions) {
-    const bound = { principal: boundTo(caller), expiresAt: clock() + QUESTION_ID_TTL_MS };
-    const id = await sealer.seal(PURPOSE, { ...facts, k: key }, bound);
+    const id = await sealer.seal(PURPOSE, { ...facts, k: key }, boundTo(caller), QUESTION_ID_TTL_MS);
     const params = caller.revision.toInputParams(request, `${name}.${key}`);
     void exchange.request(id, request.method, JSON.stringify({ ...params, ...related }));
   }

@@ -1,6 +1,5 @@
 import type { Exchange, RequestId } from "../../json-rpc";
 import { eventId, parseEventId } from "../../service/event-id";
-import type { JsonObject } from "../../task/json";
 import { boundTo, type Caller } from "./call";
 
 const PURPOSE = "stream";
@@ -19,20 +18,21 @@ export type Resumable = {
   readonly progressToken?: string | number | undefined;
 };
 
+type Facts = {
+  readonly i: RequestId;
+  readonly t: string;
+  readonly o: Resumable["of"];
+  readonly p?: string | number;
+};
+
 /** Lets the client come back, where the revision has that: the name of the stream says what is to be gone on with. */
 export async function primeStream(caller: Caller, exchange: Exchange, resumable: Resumable): Promise<void> {
   if (!caller.revision.resume || !exchange.streams) return;
   const { request, task, of, progressToken } = resumable;
   // They are the client's own, and part of each event's id.
   if ([request, progressToken].some((value) => String(value).length > MAX_SEALED)) return;
-  const facts: JsonObject = {
-    i: request,
-    t: task,
-    o: of,
-    ...(progressToken === undefined ? {} : { p: progressToken }),
-  };
-  const expiresAt = caller.deps.clock() + STREAM_TTL_MS;
-  const stream = await caller.deps.sealer.seal(PURPOSE, facts, { principal: boundTo(caller), expiresAt });
+  const facts: Facts = { i: request, t: task, o: of, ...(progressToken !== undefined && { p: progressToken }) };
+  const stream = await caller.deps.sealer.seal(PURPOSE, facts, boundTo(caller), STREAM_TTL_MS);
   exchange.prime(eventId(stream, 0), eventId(stream, 1));
 }
 
@@ -44,9 +44,6 @@ export async function openResumable(
   const event = parseEventId(lastEventId);
   const sealed = event && (await caller.deps.sealer.open(PURPOSE, event.stream, boundTo(caller)));
   if (!sealed) return null;
-  const { i: request, t: task, o: of, p } = sealed;
-  if (!isId(request) || typeof task !== "string" || (of !== "call" && of !== "result")) return null;
-  return { resumable: { request, task, of, progressToken: isId(p) ? p : undefined }, ended: event.n > 0 };
+  const { i: request, t: task, o: of, p: progressToken } = sealed as Facts;
+  return { resumable: { request, task, of, progressToken }, ended: event.n > 0 };
 }
-
-const isId = (value: unknown): value is RequestId => typeof value === "string" || typeof value === "number";

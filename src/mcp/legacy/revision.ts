@@ -4,13 +4,14 @@ import type { TaskSnapshot } from "../../service/task-store";
 import type { JsonObject } from "../../task/json";
 import type { InputRequest } from "../../task/task";
 import type { ToolResult } from "../../tool/define-tool";
-import type { RegisteredTool } from "../../tool/registry";
+import type { Legacy } from "../era";
+import type { ListedTool } from "../listed-tools";
 import type { Call, Caller } from "./call";
 import type { Resumable } from "./resume";
 
 /** What one of the older revisions has of its own; what they share is beside this file. */
 export type LegacyRevision = {
-  readonly version: string;
+  readonly version: Legacy;
   /** Everything it answers this caller, but `initialize`. What is absent is not served. */
   methods(principal: Principal): Readonly<Record<string, Method<Call>>>;
   /** What the server declares besides tools and logging. */
@@ -30,8 +31,3 @@ export type LegacyRevision = {
   /** The params of `notifications/tasks/status`; absent where there are no tasks. */
   readonly toTaskStatus?: (task: TaskSnapshot) => object;
 };
-
-/** A tool of the deployment, or a helper. */
-export type ListedTool = Pick<RegisteredTool["tool"], "name" | "title" | "description" | "annotations"> &
-  Partial<Pick<RegisteredTool["tool"], "task">> &
-  Pick<RegisteredTool, "inputSchema" | "outputSchema">;

@@ -4,28 +4,26 @@ import {
   JsonRpcError,
   METHOD_NOT_FOUND,
   methodOf,
-  type Accepts,
   type Answer,
   type JsonRpcRequest,
   type Message,
 } from "../../json-rpc";
-import { errorResponse, respond, respondToAll } from "../../respond";
-import type { Principal } from "../../service/principal";
+import { respond, respondToAll } from "../../respond";
 import { mcp20250326 } from "../2025-03-26/methods";
 import { mcp20250618 } from "../2025-06-18/methods";
 import { mcp20251125 } from "../2025-11-25/methods";
-import type { Revision, ValidMessage } from "../era";
-import { explainThrown } from "../explain";
-import type { McpDeps } from "../wing";
+import type { Legacy, ValidMessage } from "../era";
+import { explainer } from "../explain";
+import type { Inbound } from "../wing";
 import type { Caller } from "./call";
 import { toJsonRpcError } from "./errors";
 import { openGetStream } from "./get-stream";
 import { initialize } from "./initialize";
 import { takeResponse } from "./questions";
 import type { LegacyRevision } from "./revision";
-import { openSession, type LegacySession } from "./session";
+import { openSession } from "./session";
 
-const revisions: Readonly<Record<Revision<"legacy">, LegacyRevision>> = {
+const revisions: Readonly<Record<Legacy, LegacyRevision>> = {
   "2025-11-25": mcp20251125,
   "2025-06-18": mcp20250618,
   "2025-03-26": mcp20250326,
@@ -35,110 +33,78 @@ const newest = mcp20251125;
 /** No body should keep the server busy for long. */
 const MAX_BATCH = 100;
 
-export type LegacyInbound = {
-  readonly headers: Headers;
-  readonly principal: Principal;
-  readonly accepts: Accepts;
-  readonly unsafeNumbers: boolean;
-  /** What the version header names; it counts where there is no session to know better. */
-  readonly version: Revision<"legacy"> | null;
-};
-
-type Sender = LegacyInbound & { readonly deps: McpDeps };
-
-/** One message of a session, or the request that begins one. */
+/** One message of a session, or the request that begins one. `version`: of the header, for where there is no session. */
 export async function answerLegacy(
   c: Context,
   message: ValidMessage,
-  inbound: LegacyInbound,
-  deps: McpDeps,
+  inbound: Inbound & { readonly version: Legacy | null },
 ): Promise<Response> {
-  const sender = { ...inbound, deps };
-  const explain = explainer(deps, inbound.principal);
-  if (message.kind === "request") {
-    const { request } = message;
-    return respond(c, request.id, () => serve(request, sender), { accepts: inbound.accepts, explain });
-  }
-  try {
+  if (message.kind !== "request") {
     // Without a session it is of nothing that goes on here, and drops without a sound.
-    if (inbound.headers.has("mcp-session-id")) await take(message, await callerOf(sender), sender);
+    if (inbound.headers.has("mcp-session-id")) await take(message, await callerOf(inbound), inbound);
     return c.body(null, 202);
-  } catch (thrown) {
-    return errorResponse(explain(thrown));
   }
+  const { request } = message;
+  const serve = async (): Promise<Answer> => {
+    if (request.method === "initialize")
+      return initialize({ ...inbound, ...request }, (wished) => revisionNamed(wished) ?? newest);
+    const caller = await openCaller(inbound);
+    return answer(request, inbound, caller, caller?.revision ?? revisions[inbound.version ?? newest.version]);
+  };
+  return respond(c, request.id, serve, optionsOf(inbound));
 }
 
 /** Several messages in one body (2025-03-26 transports §Sending Messages): the answers come in one list. */
-export async function answerBatch(
-  c: Context,
-  messages: readonly Message[],
-  inbound: LegacyInbound,
-  deps: McpDeps,
-): Promise<Response> {
-  const sender = { ...inbound, deps };
-  const explain = explainer(deps, inbound.principal);
-  try {
-    const caller = await callerOf(sender);
-    if (!caller.revision.batches) throw refused(400, "A body holds exactly one message in this session's revision.");
-    if (messages.length > MAX_BATCH) throw refused(400, `A batch holds at most ${MAX_BATCH} messages.`);
-    const requests = messages.flatMap((message) => {
-      if (message.kind === "request")
-        return { id: message.request.id, method: async () => serveInSession(message.request, caller, sender) };
-      if (message.kind !== "invalid") return [];
-      const method = () => Promise.reject(refused(400, message.problem));
-      return message.id === undefined ? { method } : { id: message.id, method };
-    });
-    for (const message of messages)
-      if (message.kind === "notification" || message.kind === "response") await take(message, caller, sender);
-    return requests.length === 0
-      ? c.body(null, 202)
-      : await respondToAll(c, requests, { accepts: inbound.accepts, explain });
-  } catch (thrown) {
-    return errorResponse(explain(thrown));
-  }
+export async function answerBatch(c: Context, messages: readonly Message[], inbound: Inbound): Promise<Response> {
+  const caller = await callerOf(inbound);
+  if (!caller.revision.batches) throw refused(400, "A body holds exactly one message in this session's revision.");
+  if (messages.length > MAX_BATCH) throw refused(400, `A batch holds at most ${MAX_BATCH} messages.`);
+  const requests = messages.flatMap((message) => {
+    if (message.kind === "request") {
+      const { request } = message;
+      return { id: request.id, method: async () => answer(request, inbound, caller, caller.revision) };
+    }
+    if (message.kind !== "invalid") return [];
+    return { id: message.id, method: () => Promise.reject(refused(400, message.problem)) };
+  });
+  for (const message of messages)
+    if (message.kind === "notification" || message.kind === "response") await take(message, caller, inbound);
+  return requests.length === 0 ? c.body(null, 202) : respondToAll(c, requests, optionsOf(inbound));
 }
 
 /** The stream of a session, for what answers no request; or a stream that broke. */
-export async function openLegacyStream(c: Context, inbound: LegacyInbound, deps: McpDeps): Promise<Response> {
-  const explain = explainer(deps, inbound.principal);
-  try {
-    if (!inbound.accepts.eventStream) throw refused(406, "Accept must allow text/event-stream.");
-    return await openGetStream(c, await callerOf({ ...inbound, deps }), explain);
-  } catch (thrown) {
-    return errorResponse(explain(thrown));
-  }
+export async function openLegacyStream(c: Context, inbound: Inbound): Promise<Response> {
+  const { accepts, explain } = optionsOf(inbound);
+  if (!accepts.eventStream) throw refused(406, "Accept must allow text/event-stream.");
+  return openGetStream(c, await callerOf(inbound), explain);
 }
+
+const optionsOf = (inbound: Inbound) => ({
+  accepts: inbound.accepts,
+  explain: explainer(toJsonRpcError, inbound),
+});
 
 /** A method that is not there is not there, session or none: clients probe for what a server can do. */
-async function serve(request: JsonRpcRequest, sender: Sender): Promise<Answer> {
-  const { principal, headers, version, deps } = sender;
-  if (request.method === "initialize") {
-    const revisionFor = (wished: string): LegacyRevision =>
-      Object.hasOwn(revisions, wished) ? revisions[wished as Revision<"legacy">] : newest;
-    return initialize({ ...sender, params: request.params }, principal, revisionFor, deps);
-  }
-  const session = await sessionOf(sender);
-  const revision = session ? revisionOf(session) : version === null ? newest : revisions[version];
-  if (!methodOf(revision.methods(principal), request.method)) throw absent(revision);
-  if (!session) throw noSession(headers);
-  return serveInSession(request, { principal, session, revision, deps }, sender);
-}
-
-function serveInSession(
-  { id, method, params }: JsonRpcRequest,
-  caller: Caller,
-  { headers, unsafeNumbers }: Sender,
+function answer(
+  request: JsonRpcRequest,
+  inbound: Inbound,
+  caller: Caller | null,
+  revision: LegacyRevision,
 ): Answer | Promise<Answer> {
-  const run = methodOf(caller.revision.methods(caller.principal), method);
-  if (!run) throw absent(caller.revision);
-  return run({ ...caller, id, method, params, headers, unsafeNumbers });
+  const run = methodOf(revision.methods(inbound.principal), request.method);
+  if (!run) {
+    const message = `There is no such method in MCP ${revision.version} on this server.`;
+    throw new JsonRpcError(200, METHOD_NOT_FOUND, message);
+  }
+  if (!caller) throw noSession(inbound);
+  return run({ ...inbound, ...caller, ...request });
 }
 
 /** A notification or a response gets no answer, also where it means nothing. */
 async function take(
   message: Extract<Message, { kind: "notification" | "response" }>,
   caller: Caller,
-  { unsafeNumbers }: Sender,
+  { unsafeNumbers }: Inbound,
 ): Promise<void> {
   if (message.kind === "response") {
     if (unsafeNumbers) throw refused(400, "The answer holds a number that cannot be kept exactly.");
@@ -150,32 +116,27 @@ async function take(
     await caller.deps.sessions.cancel(caller.session, requestId);
 }
 
-async function callerOf(sender: Sender): Promise<Caller> {
-  const session = await sessionOf(sender);
-  if (!session) throw noSession(sender.headers);
-  const { principal, deps } = sender;
-  return { principal, session, revision: revisionOf(session), deps };
+async function callerOf(inbound: Inbound): Promise<Caller> {
+  const caller = await openCaller(inbound);
+  if (!caller) throw noSession(inbound);
+  return caller;
 }
 
-async function sessionOf({ headers, principal, deps }: Sender): Promise<LegacySession | null> {
+async function openCaller({ headers, principal, deps }: Inbound): Promise<Caller | null> {
   const id = headers.get("mcp-session-id");
   const session = id === null ? null : await openSession(deps, principal, id);
   // A revision that is served no longer ends its sessions.
-  return session && Object.hasOwn(revisions, session.version) ? session : null;
+  const revision = session && revisionNamed(session.version);
+  return revision && { principal, deps, session, revision };
 }
 
-const revisionOf = ({ version }: LegacySession): LegacyRevision => revisions[version as Revision<"legacy">];
+const revisionNamed = (version: string): LegacyRevision | null =>
+  Object.hasOwn(revisions, version) ? revisions[version as Legacy] : null;
 
 /** 404 has the client begin anew; the same for an id that is unknown, forged, expired or another caller's. */
-const noSession = (headers: Headers): JsonRpcError =>
+const noSession = ({ headers }: Inbound): JsonRpcError =>
   headers.has("mcp-session-id")
     ? refused(404, "There is no such session, or it has expired; begin a new one with initialize.")
     : refused(400, "The Mcp-Session-Id header is missing; initialize answers with one.");
 
-const absent = ({ version }: LegacyRevision): JsonRpcError =>
-  new JsonRpcError(200, METHOD_NOT_FOUND, `There is no such method in MCP ${version} on this server.`);
-
 const refused = (status: number, message: string): JsonRpcError => new JsonRpcError(status, INVALID_REQUEST, message);
-
-const explainer = (deps: McpDeps, principal: Principal) => (thrown: unknown) =>
-  explainThrown(thrown, toJsonRpcError, deps.log, principal);

@@ -35,7 +35,7 @@ export async function tellTasks(
   const { deps, principal, session, revision } = caller;
   const asksNobody = !["elicitation", "sampling", "roots"].some((name) => name in session.capabilities);
   if (asksNobody && !revision.toTaskStatus) return takePlace(deps.tasks, principal, signal);
-  const news = new TaskNews(caller, exchange, outlet, signal);
+  const news = taskNews(caller, exchange, outlet, signal);
   if (principal.kind === "anonymous") {
     // Their tasks are in no list; the session knows which of those that it made ask something.
     for await (const message of deps.sessions.attach(session, { kind: "stream" }, signal)) {
@@ -52,131 +52,110 @@ export async function tellTasks(
 
 type Follow = { asks: boolean; readonly stop: AbortController };
 
-class TaskNews {
-  readonly #caller: Caller;
-  readonly #exchange: Exchange;
-  readonly #outlet: Outlet;
-  readonly #signal: AbortSignal;
-  readonly #phases = new Map<string, Phase>();
-  readonly #followed = new Map<string, Follow>();
-  readonly #waiting = new Set<string>();
-  readonly #pauses = new Map<string, number>();
-  readonly #soon = new Map<string, ReturnType<typeof setTimeout>>();
+function taskNews(caller: Caller, exchange: Exchange, outlet: Outlet, signal: AbortSignal) {
+  const { principal, session, revision, deps } = caller;
+  const { tasks, clock, log } = deps;
+  const phases = new Map<string, Phase>();
+  const followed = new Map<string, Follow>();
+  const waiting = new Set<string>();
+  const pauses = new Map<string, number>();
+  const soon = new Map<string, ReturnType<typeof setTimeout>>();
+  signal.addEventListener("abort", () => soon.forEach((timer) => clearTimeout(timer)), { once: true });
 
-  constructor(caller: Caller, exchange: Exchange, outlet: Outlet, signal: AbortSignal) {
-    this.#caller = caller;
-    this.#exchange = exchange;
-    this.#outlet = outlet;
-    this.#signal = signal;
-    signal.addEventListener("abort", () => this.#soon.forEach((timer) => clearTimeout(timer)), { once: true });
-  }
+  const read = (id: string): Promise<TaskSnapshot | null> => tasks.peek(principal, id);
+
+  const isOwn = ({ client }: TaskSnapshot): boolean => client.session?.key === session.key;
+
+  /** Whether it asks what this client can be asked. */
+  const asksHere = ({ stage, openQuestions }: TaskSnapshot): boolean => {
+    const requests = openQuestions.map(({ request }) => request);
+    return stage.phase === "input_required" && canBeAsked(session.capabilities, requests);
+  };
+
+  /** Who made a task over a door without sessions sees its questions there. */
+  const isWanted = (task: TaskSnapshot): boolean => {
+    const { client, stage } = task;
+    const reports = isOwn(task) && client.progressToken !== undefined && stage.phase !== "settled";
+    return client.session !== undefined && (asksHere(task) || reports);
+  };
 
   /** One of the owner's tasks moved. Progress alone is no change of its status. */
-  async changed(id: string, phase: Phase): Promise<void> {
-    if (this.#phases.get(id) === phase) return;
-    this.#pauses.delete(id);
-    if (phase === "settled") this.#phases.delete(id);
-    else this.#phases.set(id, phase);
-    const task = await this.#read(id);
+  async function changed(id: string, phase: Phase): Promise<void> {
+    if (phases.get(id) === phase) return;
+    pauses.delete(id);
+    if (phase === "settled") phases.delete(id);
+    else phases.set(id, phase);
+    const task = await read(id);
     if (!task) return;
-    await this.#tellStatus(task);
-    this.#consider(task);
+    if (revision.toTaskStatus) await outlet.tell("notifications/tasks/status", revision.toTaskStatus(task));
+    consider(task);
   }
 
   /** What was asked before this stream opened. */
-  async lookForQuestions(): Promise<void> {
-    const { deps, principal } = this.#caller;
+  async function lookForQuestions(): Promise<void> {
     let after: { createdAt: number; id: string } | undefined;
     for (let page = 0; page < MAX_PAGES; page += 1) {
-      const { rows, more } = await deps.tasks.list(principal, { limit: PAGE, ...(after && { after }) });
-      for (const { id, phase } of rows) if (phase === "input_required") await this.look(id);
+      const { rows, more } = await tasks.list(principal, { limit: PAGE, ...(after && { after }) });
+      for (const { id, phase } of rows) if (phase === "input_required") await look(id);
       after = rows.at(-1);
       if (!more) return;
     }
   }
 
-  async look(id: string): Promise<void> {
-    const task = await this.#read(id);
-    if (task) this.#consider(task);
-  }
-
-  #read(id: string): Promise<TaskSnapshot | null> {
-    return this.#caller.deps.tasks.peek(this.#caller.principal, id);
-  }
-
-  async #tellStatus(task: TaskSnapshot): Promise<void> {
-    const { toTaskStatus } = this.#caller.revision;
-    if (toTaskStatus) await this.#outlet.tell("notifications/tasks/status", toTaskStatus(task));
+  async function look(id: string): Promise<void> {
+    const task = await read(id);
+    if (task) consider(task);
   }
 
   /** Whether this stream offers to carry the task's questions and progress, and when. */
-  #consider(task: TaskSnapshot): void {
+  function consider(task: TaskSnapshot): void {
     const { id, createdAt, pollIntervalMs } = task;
-    const follow = this.#followed.get(id);
-    if (follow) follow.asks = this.#asks(task);
-    if (follow || !this.#isWanted(task)) return;
-    const own = this.#isOwn(task);
+    const follow = followed.get(id);
+    if (follow) follow.asks = asksHere(task);
+    if (follow || !isWanted(task)) return;
     const poll = Math.min(pollIntervalMs, KNOWN_AFTER_MS);
-    const known = Math.max(0, createdAt + poll - this.#caller.deps.clock());
-    this.#beginAfter(id, own ? known : poll * OTHERS_WAIT_POLLS, own ? task : undefined);
+    if (isOwn(task)) beginAfter(id, Math.max(0, createdAt + poll - clock()), task);
+    else beginAfter(id, poll * OTHERS_WAIT_POLLS);
   }
 
-  #beginAfter(id: string, wait: number, known?: TaskSnapshot): void {
-    if (this.#signal.aborted) return;
-    const waiting = this.#soon.get(id);
-    if (waiting !== undefined) clearTimeout(waiting);
-    this.#soon.set(
+  function beginAfter(id: string, wait: number, known?: TaskSnapshot): void {
+    if (signal.aborted) return;
+    clearTimeout(soon.get(id) ?? null);
+    soon.set(
       id,
-      setTimeout(() => void this.#begin(id, known), wait),
+      setTimeout(() => void begin(id, known), wait),
     );
   }
 
-  #beginAgain(id: string, pause: number): void {
-    const doublings = this.#pauses.get(id) ?? 0;
-    this.#pauses.set(id, Math.min(doublings + 1, MAX_DOUBLINGS));
-    this.#beginAfter(id, pause * 2 ** doublings);
+  function beginAgain(id: string, pause: number): void {
+    const doublings = pauses.get(id) ?? 0;
+    pauses.set(id, Math.min(doublings + 1, MAX_DOUBLINGS));
+    beginAfter(id, pause * 2 ** doublings);
   }
 
-  async #begin(id: string, known?: TaskSnapshot): Promise<void> {
-    this.#soon.delete(id);
+  async function begin(id: string, known?: TaskSnapshot): Promise<void> {
+    soon.delete(id);
     try {
-      const task = known ?? (await this.#read(id));
-      if (task && this.#isWanted(task)) this.#follow(task);
-      else this.#takeWaiting();
+      const task = known ?? (await read(id));
+      if (task && isWanted(task)) follow(task);
+      else takeWaiting();
     } catch {
-      this.#beginAgain(id, RETRY_MS);
+      beginAgain(id, RETRY_MS);
     }
   }
 
-  /** Who made a task over a door without sessions sees its questions there. */
-  #isWanted(task: TaskSnapshot): boolean {
-    const { client, stage } = task;
-    const reports = this.#isOwn(task) && client.progressToken !== undefined && stage.phase !== "settled";
-    return client.session !== undefined && (this.#asks(task) || reports);
-  }
-
-  #isOwn({ client }: TaskSnapshot): boolean {
-    return client.session?.key === this.#caller.session.key;
-  }
-
-  /** Whether it asks what this client can be asked. */
-  #asks({ stage, openQuestions }: TaskSnapshot): boolean {
-    const requests = openQuestions.map(({ request }) => request);
-    return stage.phase === "input_required" && canBeAsked(this.#caller.session.capabilities, requests);
-  }
-
-  #follow(task: TaskSnapshot): void {
+  function follow(task: TaskSnapshot): void {
     const { id } = task;
-    const asks = this.#asks(task);
-    if (this.#signal.aborted || this.#followed.has(id)) return;
-    if (!this.#hasRoom(asks)) {
-      if (asks && this.#waiting.size < MAX_WAITING) this.#waiting.add(id);
+    const asks = asksHere(task);
+    if (signal.aborted || followed.has(id)) return;
+    if (!hasRoom(asks)) {
+      if (asks && waiting.size < MAX_WAITING) waiting.add(id);
       return;
     }
     const follow: Follow = { asks, stop: new AbortController() };
-    this.#followed.set(id, follow);
-    const signal = AbortSignal.any([this.#signal, follow.stop.signal]);
-    const own = this.#isOwn(task);
+    followed.set(id, follow);
+    const until = AbortSignal.any([signal, follow.stop.signal]);
+    const own = isOwn(task);
     let pause = 0;
     let lease: ReturnType<typeof setTimeout> | null = null;
     const endLease = (): void => {
@@ -189,48 +168,45 @@ class TaskNews {
     const onPhase = (phase: Phase): void => {
       follow.asks = phase === "input_required";
       // An owner's tasks are told of by the feed of them all.
-      if (this.#caller.principal.kind === "anonymous") void this.#tellAnonymous(id);
+      if (principal.kind === "anonymous") void changed(id, phase).catch(() => {});
       if (follow.asks) return;
-      if (lease !== null) clearTimeout(lease);
+      clearTimeout(lease);
       lease = null;
-      this.#takeWaiting();
+      takeWaiting();
     };
-    void carryTask(this.#caller, this.#exchange, id, { rank: 1, signal, onPhase, onAsk })
+    void carryTask(caller, exchange, id, { rank: 1, signal: until, onPhase, onAsk })
       .catch((thrown: unknown) => {
-        if (signal.aborted || isGone(thrown)) return;
+        if (until.aborted || isGone(thrown)) return;
         pause = RETRY_MS;
-        this.#caller.deps.log?.({ level: "warning", message: "A stream lost a task.", error: String(thrown) });
+        log?.({ level: "warning", message: "A stream lost a task.", error: String(thrown) });
       })
       .finally(() => {
-        if (lease !== null) clearTimeout(lease);
-        if (this.#followed.get(id) === follow) this.#followed.delete(id);
-        if (pause > 0) this.#beginAgain(id, pause);
-        else this.#pauses.delete(id);
-        this.#takeWaiting();
+        clearTimeout(lease);
+        if (followed.get(id) === follow) followed.delete(id);
+        if (pause > 0) beginAgain(id, pause);
+        else pauses.delete(id);
+        takeWaiting();
       });
   }
 
   /** A task that asks takes the place of one that only reports. */
-  #hasRoom(asks: boolean): boolean {
-    if (this.#followed.size < MAX_FOLLOWED) return true;
-    const idle = asks && [...this.#followed].find(([, follow]) => !follow.asks);
+  function hasRoom(asks: boolean): boolean {
+    if (followed.size < MAX_FOLLOWED) return true;
+    const idle = asks && [...followed].find(([, follow]) => !follow.asks);
     if (!idle) return false;
-    this.#followed.delete(idle[0]);
+    followed.delete(idle[0]);
     idle[1].stop.abort();
     return true;
   }
 
-  #takeWaiting(): void {
-    const [id] = this.#waiting;
-    if (id === undefined || this.#signal.aborted) return;
-    this.#waiting.delete(id);
-    void this.#begin(id);
+  function takeWaiting(): void {
+    const [id] = waiting;
+    if (id === undefined || signal.aborted) return;
+    waiting.delete(id);
+    void begin(id);
   }
 
-  async #tellAnonymous(id: string): Promise<void> {
-    const task = await this.#read(id).catch(() => null);
-    if (task) await this.#tellStatus(task).catch(() => {});
-  }
+  return { changed, look, lookForQuestions };
 }
 
 const isGone = (thrown: unknown): boolean => thrown instanceof TaskError && thrown.code === "not_found";

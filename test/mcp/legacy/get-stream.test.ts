@@ -67,10 +67,10 @@ describe("the stream of a session", () => {
 
   it("ends with its session", async () => {
     const client = await connect(await serve(fixtureTools, { toolListChanges: () => once() }));
-    const clock = (): number => Date.now();
-    const sealer = createSealer(async () => "a secret for tests, thirty-two bytes", clock);
     const week = 604_800_000;
-    const mint = { sealer, clock: () => clock() - week + 1_000 } as Wire;
+    const clock = (): number => Date.now() - week + 1_000;
+    const sealer = createSealer(async () => "a secret for tests, thirty-two bytes", clock);
+    const mint = { sealer, clock } as Wire;
     client.sessionId = await mintSession(mint, { kind: "anonymous" }, "2025-11-25", {});
     const stream = await client.listen();
     await stream.notification("notifications/tools/list_changed");
