@@ -8,25 +8,24 @@ import { Schema } from "./schema";
  * ones without visiting the idle. An entry may be too early, which costs a visit; it is never too late.
  */
 export class Directory extends DurableObject implements DirectoryCalls {
-  readonly #schema = new Schema(this.ctx.storage, directoryUpgrades);
+  readonly #schema = new Schema(this.ctx.storage, directoryUpgrades, directorySql);
 
   async note(name: string, due: number): Promise<void> {
     this.#schema.transaction(() => {
       this.#schema.create();
-      this.ctx.storage.sql.exec(directorySql.note, name, due, crypto.randomUUID());
+      this.#schema.query("note", name, due, crypto.randomUUID());
     });
   }
 
   async due(now: number, limit: number, after?: DirectoryEntry): Promise<readonly DirectoryEntry[]> {
-    if (!this.#schema.exists()) return [];
     const from = after ?? { due: Number.MIN_SAFE_INTEGER, name: "" };
-    return this.ctx.storage.sql.exec<DirectoryEntry>(directorySql.due, now, from.due, from.name, limit).toArray();
+    return this.#schema.query<DirectoryEntry>("due", now, from.due, from.name, limit);
   }
 
   async settle(seen: DirectoryEntry, nextDue: number | null): Promise<void> {
-    if (nextDue === seen.due || !this.#schema.exists()) return;
+    if (nextDue === seen.due) return;
     const { name, due, mark } = seen;
-    if (nextDue === null) this.ctx.storage.sql.exec(directorySql.remove, name, due, mark);
-    else this.ctx.storage.sql.exec(directorySql.move, nextDue, name, due, mark);
+    if (nextDue === null) this.#schema.query("remove", name, due, mark);
+    else this.#schema.query("move", nextDue, name, due, mark);
   }
 }

@@ -6,13 +6,12 @@ import type { RecordCreated, RecordKey, RecordPage, RecordQuery, RecordStore } f
 import type { IdempotencyKey } from "../src/service/task-store";
 import { mintTaskId } from "../src/task-id";
 import { attach } from "./feed";
-import { STREAMS_HEADER } from "./feed-socket";
 import { mintedId } from "./minted-id";
 import { recordIndexName } from "./names";
 import { calling, callingOnce } from "./object-call";
 import { cleanUpRecords } from "./record-cleanup";
 import { RecordCreation } from "./record-creation";
-import { recordFeed, wishHeaders, type RecordFeedMessage } from "./record-feed";
+import { recordFeed, type RecordFeedMessage, type RecordWish } from "./record-feed";
 import { listRecords } from "./record-list";
 import { recordIndexStub, recordStub } from "./record-rpc";
 import { objectOf, spaceOf } from "./record-spaces";
@@ -77,9 +76,11 @@ class DurableRecordStore implements RecordStore {
     after: number,
     signal: AbortSignal,
   ): Promise<AsyncIterable<RecordEntry> | null> {
-    const streams = { [STREAMS_HEADER]: String(this.#parts.limits.maxStreamsPerOwner) };
-    const open = (object: Stub, from: number) =>
-      attach<RecordFeedMessage>(object, { ...wishHeaders({ ask: { key, asker }, after: from }), ...streams }, signal);
+    const streams = this.#parts.limits.maxStreamsPerOwner;
+    const open = (object: Stub, from: number) => {
+      const wish: RecordWish = { ask: { key, asker }, after: from, streams };
+      return attach<RecordFeedMessage>(object, wish, signal);
+    };
     const first = await this.#ask(key, (object) => open(object, after));
     return first && recordFeed(first, (from) => open(this.#stub(key), from), after, signal);
   }

@@ -1,8 +1,9 @@
 import { TaskError } from "../src/task/errors";
 import { Channel } from "../src/service/channel";
 import type { TaskFeedMessage } from "../src/service/task-store";
-import { FEED_ENDED } from "./feed-socket";
-import { pause } from "./object-call";
+import { FEED_ENDED, WISH_HEADER, type Crowd } from "./feed-socket";
+import { pause } from "../src/service/suspension";
+import type { Attachable } from "./rpc";
 
 const FEED_URL = "https://holdfast.internal/feed";
 const FIRST_DELAY_MS = 50;
@@ -17,12 +18,9 @@ export type Attached<M> = {
 };
 
 /** Opens the feed behind `stub`; null when there is nothing the caller may see. */
-export async function attach<M>(
-  stub: { fetch(url: string, init: RequestInit): Promise<Response> },
-  headers: Readonly<Record<string, string>>,
-  signal: AbortSignal,
-): Promise<Attached<M> | null> {
-  const response = await stub.fetch(FEED_URL, { headers: { ...headers, Upgrade: "websocket" } });
+export async function attach<M>(stub: Attachable, wish: Crowd, signal: AbortSignal): Promise<Attached<M> | null> {
+  const headers = { Upgrade: "websocket", [WISH_HEADER]: encodeURIComponent(JSON.stringify(wish)) };
+  const response = await stub.fetch(FEED_URL, { headers });
   if (response.status === 404) return null;
   if (response.status === 429) {
     const limit = "MAX_STREAMS_PER_OWNER";
@@ -100,7 +98,7 @@ export async function* overSockets<M>(
       if (signal.aborted || attached.ended()) return;
       attached = null;
       losses += 1;
-      await pause(delayAfter(losses), signal);
+      await pauseAfter(losses, signal);
       continue;
     }
     try {
@@ -110,15 +108,17 @@ export async function* overSockets<M>(
       // Refused at once and not lost: the caller must hear of it.
       if (losses === 0 && error instanceof TaskError) throw error;
       losses += 1;
-      await pause(delayAfter(losses), signal);
+      await pauseAfter(losses, signal);
     }
   }
   attached?.release();
 }
 
 /** Spread out, since one deploy loses every feed at once. */
-const delayAfter = (losses: number): number =>
-  Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (losses - 1)) * (0.5 + Math.random());
+const pauseAfter = (losses: number, signal: AbortSignal): Promise<void> =>
+  pause(Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (losses - 1)) * (0.5 + Math.random()), signal)
+    // It aborted.
+    .catch(() => {});
 
 function receive<M>(socket: WebSocket, signal: AbortSignal): Attached<M> {
   const channel = new Channel<M>();

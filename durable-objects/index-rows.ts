@@ -18,20 +18,12 @@ type Tally = { stored: number; live: number; told: number | null; minute: number
  * The rows of one index and their counters. All of it synchronous: what is decided and what is written belong to one
  * block, or parallel calls would pass a cap between the two. Where nothing was ever reserved, asking stores nothing.
  */
-export class IndexRows {
-  readonly #storage: DurableObjectStorage;
-  readonly #schema: Schema;
+export class IndexRows extends Schema<keyof typeof ownerIndexSql> {
   /** What was made in the minute in which the index became empty: who removes all at once has used it up all the same. */
   #spent = { minute: 0, created: 0 };
 
   constructor(storage: DurableObjectStorage) {
-    this.#storage = storage;
-    this.#schema = new Schema(storage, ownerIndexUpgrades);
-  }
-
-  /** One commit, or nothing. */
-  transaction<T>(write: () => T): T {
-    return this.#schema.transaction(write);
+    super(storage, ownerIndexUpgrades, ownerIndexSql);
   }
 
   /** Null when the reservation may be made. */
@@ -68,8 +60,8 @@ export class IndexRows {
   /** `due` is when the sweep shall ask what became of it. */
   insert(wanted: Reservation, due: number, now: number): { readonly kind: "reserved"; id: string; deadline: number } {
     const { id, createdAt, tool, contextId, origin, deadline, idempotency } = wanted;
-    if (!this.#schema.exists()) {
-      this.#schema.create();
+    if (!this.exists()) {
+      this.create();
       this.query("spent", this.#spent.minute, this.#spent.created);
     }
     if (idempotency) this.query("freeKey", tool, idempotency.key);
@@ -146,11 +138,11 @@ export class IndexRows {
   }
 
   /** Nothing left, nothing behind. */
-  async wipe(): Promise<void> {
-    if (!this.#schema.exists()) return;
+  override async wipe(): Promise<void> {
+    if (!this.exists()) return;
     const { minute, created } = this.#tally();
     this.#spent = { minute, created };
-    await this.#schema.wipe();
+    await super.wipe();
   }
 
   #write(row: Row, mirror: Mirror, due: number | null): void {
@@ -172,15 +164,6 @@ export class IndexRows {
 
   #tally(): Tally {
     return this.query<Tally>("tally")[0] ?? { stored: 0, live: 0, told: null, ...this.#spent };
-  }
-
-  /** Where there are no tables there are no rows. */
-  query<T extends Record<string, SqlStorageValue>>(
-    statement: keyof typeof ownerIndexSql,
-    ...values: (string | number | null)[]
-  ): T[] {
-    if (!this.#schema.exists()) return [];
-    return this.#storage.sql.exec<T>(ownerIndexSql[statement], ...values).toArray();
   }
 }
 

@@ -1,4 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
+import { toHex } from "../src/task-id";
 
 /** Mints the deployment's sealing key once and keeps it for ever: what `SEALING_KEY` is when nobody set it. */
 export class KeyObject extends DurableObject {
@@ -6,8 +7,7 @@ export class KeyObject extends DurableObject {
   async sealingKey(): Promise<string> {
     const stored = this.ctx.storage.kv.get<string>("sealing-key");
     if (stored !== undefined) return stored;
-    const bytes = crypto.getRandomValues(new Uint8Array(32));
-    const minted = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    const minted = toHex(crypto.getRandomValues(new Uint8Array(32)));
     this.ctx.storage.kv.put("sealing-key", minted);
     return minted;
   }

@@ -1,169 +1,91 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Rank } from "../src/service/carrier";
 import { MemoryTaskStore } from "../src/service/memory-task-store";
-import type {
-  Command,
-  Created,
-  IdempotencyKey,
-  OwnerFeedMessage,
-  Polled,
-  ReadOptions,
-  SweepReport,
-  TaskFeedMessage,
-  TaskListPage,
-  TaskListQuery,
-  TaskRef,
-  TaskSearch,
-  TaskSearchPage,
-  TaskSnapshot,
-  TaskStore,
-  Told,
-} from "../src/service/task-store";
-import type { WorkAct, Worked } from "../src/service/work";
-import type { TaskDraft } from "../src/task/task";
+import type { OwnerFeedMessage, TaskFeedMessage, TaskRef, TaskStore } from "../src/service/task-store";
 import { decodeTaskId, randomTaskId } from "../src/task-id";
-import { queueCalls } from "../src/service/queue-offer";
-import { durableQueues } from "./durable-queues";
-import { durableSessions } from "./durable-sessions";
-import { durableWorkflows } from "./durable-workflows";
 import { attach, ownerFeed, taskFeed } from "./feed";
-import { FEED_ENDED } from "./feed-socket";
+import { FEED_ENDED, feedWish, send, type Crowd } from "./feed-socket";
 import { calling, callingOnce } from "./object-call";
+import type { Attachable } from "./rpc";
+import { runParts } from "./run-parts";
 import type { Bindings, Wiring } from "./wiring";
 
-/** A feed's request: which one, as JSON in a header. */
-const FEED_HEADER = "x-holdfast-feed";
+/** Which feed is wanted. */
+type MemoryWish = Crowd &
+  (
+    | { readonly ref: TaskRef; readonly after: number | undefined; readonly deliver: Rank }
+    | { readonly ref: null; readonly namespace: string; readonly owner: string }
+  );
 
-type FeedRequest =
-  | { readonly kind: "task"; readonly ref: TaskRef; readonly after?: number; readonly deliver?: Rank }
-  | { readonly kind: "owner"; readonly namespace: string; readonly owner: string };
+/** What the object is asked of its store: plain data in and out. */
+type Asked = Pick<TaskStore, "create" | "read" | "poll" | "admit" | "tell" | "work" | "list" | "search" | "sweep">;
+
+type MemoryCalls = { call(name: keyof Asked, given: readonly unknown[]): Promise<unknown> };
 
 /** `TASK_STORE=memory`: one object that holds every task and persists nothing. When it goes, they are gone. */
-export class MemoryObjectBase extends DurableObject<Bindings> {
-  readonly #store: MemoryTaskStore;
-
-  constructor(ctx: DurableObjectState, env: Bindings, wiring: Wiring) {
-    super(ctx, env);
-    const config = wiring.configOf(env);
-    const { registry, clock, log, letters } = wiring;
-    const { asking } = durableSessions({ objects: env });
-    const fetch = wiring.fetchFor(config);
-    const queues = queueCalls(durableQueues(env), clock);
-    const workflows = durableWorkflows(env, log);
-    this.#store = new MemoryTaskStore({
-      registry,
-      clock,
-      log,
-      limits: config.limits,
-      fetch,
-      letters,
-      post: wiring.postFor(config),
-      asking,
-      queues,
-      workflows,
-    });
-  }
-
-  async create(draft: TaskDraft, idempotency?: IdempotencyKey): Promise<Created> {
-    return this.#store.create(draft, idempotency);
-  }
-
-  async read(ref: TaskRef, options?: ReadOptions): Promise<TaskSnapshot | null> {
-    return this.#store.read(ref, options);
-  }
-
-  async poll(ref: TaskRef, options?: ReadOptions): Promise<Polled | null> {
-    return this.#store.poll(ref, options);
-  }
-
-  async admit(address: string): Promise<number | null> {
-    return this.#store.admit(address);
-  }
-
-  async tell(ref: TaskRef, command: Command): Promise<Told | null> {
-    return this.#store.tell(ref, command);
-  }
-
-  async work(id: string, act: WorkAct): Promise<Worked | null> {
-    return this.#store.work(id, act);
-  }
-
-  async list(query: TaskListQuery): Promise<TaskListPage> {
-    return this.#store.list(query);
-  }
-
-  async search(query: TaskSearch): Promise<TaskSearchPage> {
-    return this.#store.search(query);
-  }
-
-  async sweep(budget: number): Promise<SweepReport> {
-    return this.#store.sweep(budget);
-  }
-
-  override async fetch(request: Request): Promise<Response> {
-    const wanted = JSON.parse(decodeURIComponent(request.headers.get(FEED_HEADER) ?? "null")) as FeedRequest;
-    const left = new AbortController();
-    const { signal } = left;
-    const feed =
-      wanted.kind === "task"
-        ? await this.#store.watch(wanted.ref, { ...wanted, signal })
-        : this.#store.listen(wanted.namespace, wanted.owner, signal);
-    if (!feed) return new Response(null, { status: 404 });
-    const { 0: client, 1: server } = new WebSocketPair();
-    server.accept();
-    server.addEventListener("close", () => left.abort());
-    this.ctx.waitUntil(pump(feed, server));
-    return new Response(null, { status: 101, webSocket: client });
-  }
-}
-
-/** The class the platform makes: it passes context and env only, so the wiring is closed over. */
 export const memoryObject = (wiring: Wiring) =>
-  class extends MemoryObjectBase {
+  class extends DurableObject<Bindings> implements MemoryCalls {
+    readonly #store: MemoryTaskStore;
+
     constructor(ctx: DurableObjectState, env: Bindings) {
-      super(ctx, env, wiring);
+      super(ctx, env);
+      this.#store = new MemoryTaskStore(runParts(wiring, env));
+    }
+
+    async call(name: keyof Asked, given: readonly never[]): Promise<unknown> {
+      const asked: Readonly<Record<keyof Asked, (...given: readonly never[]) => Promise<unknown>>> = this.#store;
+      return asked[name](...given);
+    }
+
+    override async fetch(request: Request): Promise<Response> {
+      const wish = feedWish<MemoryWish>(request);
+      const left = new AbortController();
+      const { signal } = left;
+      const feed = wish.ref
+        ? await this.#store.watch(wish.ref, { ...wish, signal })
+        : this.#store.listen(wish.namespace, wish.owner, signal);
+      if (!feed) return new Response(null, { status: 404 });
+      const { 0: client, 1: server } = new WebSocketPair();
+      server.accept();
+      server.addEventListener("close", () => left.abort());
+      this.ctx.waitUntil(pump(feed, server));
+      return new Response(null, { status: 101, webSocket: client });
     }
   };
 
 /** The Worker's side of it. */
 export function memoryObjectStore(objects: Bindings): TaskStore {
-  const object = () =>
-    objects.MEMORY.getByName("memory") as unknown as TaskStore & {
-      fetch(url: string, init: RequestInit): Promise<Response>;
-    };
-  const open = <M>(wanted: FeedRequest, signal: AbortSignal) =>
-    attach<M>(object(), { [FEED_HEADER]: encodeURIComponent(JSON.stringify(wanted)) }, signal);
+  const object = () => objects.MEMORY.getByName("memory") as unknown as MemoryCalls & Attachable;
+  // The types are those of the store behind it.
+  const asked = <Name extends keyof Asked>(name: Name, called = calling) =>
+    ((...given: unknown[]) => called(() => object().call(name, given))) as Asked[Name];
+  const open = <M>(wish: MemoryWish, signal: AbortSignal) => attach<M>(object(), wish, signal);
   return {
     mint: () => randomTaskId((bytes) => crypto.getRandomValues(bytes)),
     recognises: (id) => decodeTaskId(id) !== null,
-    create: (draft, idempotency) => callingOnce(() => object().create(draft, idempotency)),
-    read: (ref, options) => calling(() => object().read(ref, options)),
+    create: asked("create", callingOnce),
+    read: asked("read"),
     // What is tried out on one's own machine needs no such bound.
     occupy: async () => {},
-    poll: (ref, options) => calling(() => object().poll(ref, options)),
-    admit: (address) => calling(() => object().admit(address)),
-    tell: (ref, command) => callingOnce(() => object().tell(ref, command)),
-    work: (id, act) => calling(() => object().work(id, act)),
-    list: (query) => calling(() => object().list(query)),
-    search: (query) => calling(() => object().search(query)),
+    poll: asked("poll"),
+    admit: asked("admit"),
+    tell: asked("tell", callingOnce),
+    work: asked("work"),
+    list: asked("list"),
+    search: asked("search"),
     pushes: true,
-    sweep: (budget) => callingOnce(() => object().sweep(budget)),
+    sweep: asked("sweep", callingOnce),
     watch: async (ref, { after, deliver = 0, signal }) => {
-      const from = (seq: number | undefined) =>
-        open<TaskFeedMessage>({ kind: "task", ref, deliver, ...(seq === undefined ? {} : { after: seq }) }, signal);
+      const from = (seq: number | undefined) => open<TaskFeedMessage>({ ref, deliver, after: seq }, signal);
       const first = await calling(() => from(after));
       return first && taskFeed(first, from, after, signal);
     },
     listen: (namespace, owner, signal) =>
-      ownerFeed(() => open<OwnerFeedMessage>({ kind: "owner", namespace, owner }, signal), signal),
+      ownerFeed(() => open<OwnerFeedMessage>({ ref: null, namespace, owner }, signal), signal),
   };
 }
 
 async function pump(feed: AsyncIterable<unknown>, socket: WebSocket): Promise<void> {
-  try {
-    for await (const message of feed) socket.send(JSON.stringify(message));
-    socket.close(FEED_ENDED);
-  } catch {
-    // The reader left; its close event ends the feed.
-  }
+  for await (const message of feed) send(socket, message);
+  socket.close(FEED_ENDED);
 }

@@ -46,6 +46,16 @@ export const ownerIndexUpgrades = [
    CREATE INDEX task_standing ON task (standing, status_at, id, expires_at) WHERE standing IS NOT NULL;`,
 ] as const;
 
+/** A row as a page shows it. */
+const SHOWN = `id, created_at AS createdAt, tool, context_id AS contextId, origin, phase, outcome, status_at AS statusAt, version`;
+
+const READABLE = `(expires_at IS NULL OR expires_at > ?)`;
+
+/** Tasks, or records. */
+const newestFirst = (filter = ""): string =>
+  `SELECT ${SHOWN} FROM task WHERE ${filter}(created_at, id) < (?, ?) AND ${READABLE}
+   ORDER BY created_at DESC, id DESC LIMIT ?`;
+
 const FOUND = {
   search: `standing IS NOT NULL`,
   searchStanding: `standing = ?`,
@@ -53,26 +63,16 @@ const FOUND = {
   searchContext: `context_id = ? AND standing IS NOT NULL AND standing = coalesce(?, standing)`,
 } as const;
 
-const COLUMNS = `id, created_at, tool, context_id, origin, phase, outcome, status_at, version`;
-
 const page = (which: keyof typeof FOUND): string =>
-  `SELECT ${COLUMNS} FROM task
-   WHERE ${FOUND[which]} AND status_at >= ? AND (expires_at IS NULL OR expires_at > ?) AND (status_at, id) < (?, ?)
+  `SELECT ${SHOWN} FROM task WHERE ${FOUND[which]} AND status_at >= ? AND ${READABLE} AND (status_at, id) < (?, ?)
    ORDER BY status_at DESC, id DESC LIMIT ?`;
-
-/** Newest first, of tasks and of records. */
-const aged = (which: string): string =>
-  `SELECT ${COLUMNS} FROM task
-   WHERE ${which} AND (created_at, id) < (?, ?) AND (expires_at IS NULL OR expires_at > ?)
-   ORDER BY created_at DESC, id DESC LIMIT ?`;
 
 /**
  * Reads (and bills) one entry of an index for each row that fits, of which an owner has `MAX_TASKS_PER_OWNER` at most:
  * ten thousand take some 3 ms.
  */
 const total = (which: keyof typeof FOUND): string =>
-  `SELECT count(*) AS total FROM task
-   WHERE ${FOUND[which]} AND status_at >= ? AND (expires_at IS NULL OR expires_at > ?)`;
+  `SELECT count(*) AS total FROM task WHERE ${FOUND[which]} AND status_at >= ? AND ${READABLE}`;
 
 export const ownerIndexSql = {
   tally: `SELECT stored, live, told, minute, created FROM tally WHERE one = 1`,
@@ -93,16 +93,16 @@ export const ownerIndexSql = {
                  WHERE id = ?`,
   postpone: `UPDATE task SET due = ? WHERE id = ?`,
   remove: `DELETE FROM task WHERE id = ?`,
-  list: aged(`true`),
+  list: newestFirst(),
   search: page("search"),
   searchStanding: page("searchStanding"),
   searchContext: page("searchContext"),
   total: total("search"),
   totalStanding: total("searchStanding"),
   totalContext: total("searchContext"),
-  recordsByStatus: aged(`status = ?`),
-  recordsByOwner: aged(`owner = ? AND status = ?`),
-  settledBefore: `SELECT id, settled_at, mark FROM task WHERE settled_at <= ? AND (settled_at, id) > (?, ?)
+  recordsByStatus: newestFirst(`status = ? AND `),
+  recordsByOwner: newestFirst(`owner = ? AND status = ? AND `),
+  settledBefore: `SELECT id, settled_at AS settledAt, mark FROM task WHERE settled_at <= ? AND (settled_at, id) > (?, ?)
                   ORDER BY settled_at, id LIMIT ?`,
   due: `SELECT id, version, mark FROM task WHERE due <= ? ORDER BY due, id LIMIT ?`,
   nextDue: `SELECT min(due) AS due FROM task WHERE due IS NOT NULL`,

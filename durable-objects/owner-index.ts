@@ -9,7 +9,7 @@ import type {
   TaskSearchPage,
 } from "../src/service/task-store";
 import type { Phase } from "../src/task/task";
-import { broadcast, isFull, isUpgrade, openFeed } from "./feed-socket";
+import { broadcast, feedWish, openFeed, send } from "./feed-socket";
 import { IndexRows } from "./index-rows";
 import { directoryShard } from "./names";
 import { RecordRows } from "./record-rows";
@@ -131,18 +131,10 @@ export class OwnerIndex extends DurableObject<StorageBindings> implements TaskIn
 
   /** The owner's feed: a WebSocket that hibernates, so that nobody is billed for listening. */
   override async fetch(request: Request): Promise<Response> {
-    if (!isUpgrade(request)) return new Response(null, { status: 426 });
-    if (isFull(this.ctx, request)) return new Response(null, { status: 429 });
-    const { socket, response } = openFeed(this.ctx);
-    socket.send(JSON.stringify({ kind: "ready" } satisfies OwnerFeedMessage));
-    return response;
+    return openFeed(this.ctx, feedWish(request), (socket) =>
+      send(socket, { kind: "ready" } satisfies OwnerFeedMessage),
+    );
   }
-
-  /** Listeners only listen. */
-  override webSocketMessage(): void {}
-
-  /** Nothing is kept per socket, and the platform answers the close. */
-  override webSocketClose(): void {}
 
   /**
    * The directory first, then the row: a row it does not know of would never be swept. A time noted there without a

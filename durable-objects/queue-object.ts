@@ -1,6 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Picked, PickWish, QueuedTask, WorkQueue } from "../src/service/work-queue";
-import { broadcast, isUpgrade, openFeed } from "./feed-socket";
+import { broadcast, openFeed, send } from "./feed-socket";
 import { QueueRows } from "./queue-rows";
 
 /** One queue: the tasks that wait in it, those it gave out a moment ago, and the claims that wait for one. */
@@ -31,18 +31,11 @@ export class QueueObject extends DurableObject implements Omit<WorkQueue, "watch
   }
 
   /** Says when there may be something to pick. A hibernating socket: nobody pays for waiting. */
-  override async fetch(request: Request): Promise<Response> {
-    if (!isUpgrade(request)) return new Response(null, { status: 426 });
-    const { socket, response } = openFeed(this.ctx);
-    if (this.#rows.isWaiting()) socket.send(JSON.stringify({ kind: "waiting" }));
-    return response;
+  override async fetch(): Promise<Response> {
+    return openFeed(this.ctx, {}, (socket) => {
+      if (this.#rows.isWaiting()) send(socket, { kind: "waiting" });
+    });
   }
-
-  /** Claims only listen. */
-  override webSocketMessage(): void {}
-
-  /** Nothing is kept per socket, and the platform answers the close. */
-  override webSocketClose(): void {}
 
   #wake(): void {
     broadcast(this.ctx, { kind: "waiting" });

@@ -1,6 +1,6 @@
 import type { RecordEntry } from "../src/record/record";
 import { overSockets, type Attached } from "./feed";
-import { fromHeader, toHeader } from "./feed-socket";
+import type { Crowd } from "./feed-socket";
 import type { RecordAsk } from "./record-rpc";
 
 /** What a record's object sends to whoever follows its log. `gone` is the last. */
@@ -9,13 +9,8 @@ export type RecordFeedMessage = { readonly kind: "entry"; readonly entry: Record
 /** The object closes so when it sent as much as one answer holds and there is more: attach again for the rest. */
 export const MORE = 1012;
 
-const WISH_HEADER = "x-holdfast-record";
-
-export type RecordWish = { readonly ask: RecordAsk; readonly after: number };
-
-export const wishHeaders = (wish: RecordWish): Readonly<Record<string, string>> => ({ [WISH_HEADER]: toHeader(wish) });
-
-export const recordWish = (request: Request): RecordWish => fromHeader(request, WISH_HEADER);
+/** What the Worker wants of a record's feed. */
+export type RecordWish = Crowd & { readonly ask: RecordAsk; readonly after: number };
 
 /** A record's log over any number of sockets: each goes on behind the last entry seen. Ends with the record. */
 export async function* recordFeed(

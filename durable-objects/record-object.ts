@@ -4,8 +4,8 @@ import type { RecordCommand, RecordTold } from "../src/record/command";
 import { isRecordExpired, mayAsk, type RecordEntry, type Revision, type StoredRecord } from "../src/record/record";
 import { Outbox } from "../src/service/outbox";
 import type { Examined } from "../src/service/task-index";
-import { broadcast, isFull, isUpgrade, openEnds, openFeed } from "./feed-socket";
-import { MORE, recordWish, type RecordFeedMessage } from "./record-feed";
+import { broadcast, feedWish, openEnds, openFeed, send } from "./feed-socket";
+import { MORE, type RecordFeedMessage, type RecordWish } from "./record-feed";
 import { isNews, recordMirror } from "./record-mirror";
 import {
   recordIndexStub,
@@ -124,24 +124,16 @@ export class RecordObjectBase extends DurableObject<Bindings> implements RecordC
 
   /** The record's log from after an entry on; 404 when there is nothing the asker may see. */
   override async fetch(request: Request): Promise<Response> {
-    if (!isUpgrade(request)) return new Response(null, { status: 426 });
-    const { ask, after } = recordWish(request);
-    const live = this.#visible(ask);
-    if (!live) return new Response(null, { status: 404 });
+    const wish = feedWish<RecordWish>(request);
+    const live = this.#visible(wish.ask);
     // Only who may see the record learns that it is much watched.
-    if (isFull(this.ctx, request)) return new Response(null, { status: 429 });
-    const { socket, response } = openFeed(this.ctx);
-    const missed = this.#shelf.entries(after, BATCH);
-    for (const entry of missed) socket.send(JSON.stringify({ kind: "entry", entry } satisfies RecordFeedMessage));
-    if ((missed.at(-1)?.seq ?? live.record.seq) < live.record.seq) socket.close(MORE);
-    return response;
+    if (!live) return new Response(null, { status: 404 });
+    return openFeed(this.ctx, wish, (socket) => {
+      const missed = this.#shelf.entries(wish.after, BATCH);
+      for (const entry of missed) send(socket, { kind: "entry", entry } satisfies RecordFeedMessage);
+      if ((missed.at(-1)?.seq ?? live.record.seq) < live.record.seq) socket.close(MORE);
+    });
   }
-
-  /** Who follows only listens. */
-  override webSocketMessage(): void {}
-
-  /** Nothing is kept per socket, and the platform answers the close. */
-  override webSocketClose(): void {}
 
   #visible({ key, asker }: RecordAsk): Live | null {
     const there = this.#lookedAt();

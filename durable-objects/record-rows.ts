@@ -45,15 +45,11 @@ export class RecordRows {
 
   settledBefore(before: number, limit: number, after?: SettledRow): readonly SettledRow[] {
     const from = after ?? { settledAt: Number.MIN_SAFE_INTEGER, id: "" };
-    return this.#rows
-      .query<{ id: string; settled_at: number; mark: string }>("settledBefore", before, from.settledAt, from.id, limit)
-      .map(({ id, settled_at, mark }) => ({ id, settledAt: settled_at, mark }));
+    return this.#rows.query<SettledRow>("settledBefore", before, from.settledAt, from.id, limit);
   }
 
   #walk(statement: keyof typeof ownerIndexSql, ...values: (string | number)[]): readonly RecordRow[] {
-    return this.#rows
-      .query<{ id: string; created_at: number }>(statement, ...values)
-      .map(({ id, created_at }) => ({ id, createdAt: created_at }));
+    return this.#rows.query<RecordRow>(statement, ...values).map(({ id, createdAt }) => ({ id, createdAt }));
   }
 }
 

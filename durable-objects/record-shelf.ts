@@ -35,14 +35,14 @@ export class Unreadable extends Error {
 export class RecordShelf {
   readonly #storage: DurableObjectStorage;
   readonly #toReal: (at: number) => number;
-  readonly #schema: Schema;
+  readonly #schema: Schema<keyof typeof recordShelfSql>;
   #kept: Facts | null = null;
 
   /** `toReal` turns the product's time into the platform's, for alarms: fixtures shift the product's clock. */
   constructor(storage: DurableObjectStorage, toReal: (at: number) => number) {
     this.#storage = storage;
     this.#toReal = toReal;
-    this.#schema = new Schema(storage, recordShelfUpgrades);
+    this.#schema = new Schema(storage, recordShelfUpgrades, recordShelfSql);
   }
 
   /** Throws `Unreadable` for what is damaged. */

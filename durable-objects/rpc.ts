@@ -1,11 +1,12 @@
 // What the objects offer each other and the store, as types: plain data in and out, expected outcomes as values.
-import type { Sessions } from "../src/service/sessions";
-import type { Examined, TaskIndex } from "../src/service/task-index";
-import type { Command, Polled, ReadOptions, TaskSnapshot, Told } from "../src/service/task-store";
+import type { Rank } from "../src/service/carrier";
+import type { SessionRole, Sessions } from "../src/service/sessions";
+import type { TaskCalls } from "../src/service/indexed-task-store";
+import type { TaskIndex } from "../src/service/task-index";
 import type { WorkQueue } from "../src/service/work-queue";
-import type { WorkAct, Worked } from "../src/service/work";
 import type { JsonText } from "../src/task/json";
-import type { Owner, TaskDraft } from "../src/task/task";
+import type { Owner } from "../src/task/task";
+import type { Crowd } from "./feed-socket";
 import { directoryName, ownerIndexName } from "./names";
 
 /** The bindings storage needs, by their names in `wrangler.toml`. */
@@ -19,20 +20,8 @@ export type StorageBindings = {
   readonly TOOLS: DurableObjectNamespace;
 };
 
-export type TaskCreated =
-  | { readonly kind: "created" | "existing"; readonly task: TaskSnapshot }
-  | { readonly kind: "late" };
-
-export interface TaskCalls {
-  /** The first draft wins; a repeated create answers with what is stored. `late` from the deadline on. */
-  create(draft: TaskDraft, deadline: number): Promise<TaskCreated>;
-  read(owner: Owner, options?: ReadOptions): Promise<TaskSnapshot | null>;
-  poll(owner: Owner, options?: ReadOptions): Promise<Polled | null>;
-  tell(owner: Owner, command: Command): Promise<Told | null>;
-  work(act: WorkAct): Promise<Worked | null>;
-  /** Collects an expired task, sets a late one going again, and says where the task stands. */
-  examine(): Promise<Examined>;
-}
+/** What the Worker wants of a task's feed. */
+export type TaskWish = Crowd & { readonly owner: Owner; readonly after: number | undefined; readonly deliver: Rank };
 
 /** `mark` changes with every `note`. */
 export type DirectoryEntry = { readonly name: string; readonly due: number; readonly mark: string };
@@ -48,6 +37,9 @@ export interface DirectoryCalls {
 
 /** A session's object has the port but for `attach`, which is its `fetch`. */
 export type SessionCalls = Omit<Sessions, "attach">;
+
+/** Who attaches to a session. */
+export type SessionWish = Crowd & { readonly role: SessionRole };
 
 /** What was declared over the API, as JSON text by name. Its feed tells of each change, and first where it stands. */
 export interface ToolsCalls {

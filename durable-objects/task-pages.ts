@@ -3,17 +3,7 @@ import type { Standing } from "../src/task/standing";
 import { fromColumn, toColumn } from "./context-column";
 import type { IndexRows } from "./index-rows";
 
-type ListRow = {
-  id: string;
-  created_at: number;
-  tool: string;
-  context_id: string | null;
-  origin: string;
-  phase: TaskListRow["phase"];
-  outcome: TaskListRow["outcome"];
-  status_at: number;
-  version: number;
-};
+type ListRow = { [K in keyof TaskListRow]: TaskListRow[K] } & { version: number };
 
 /** `reserved`: the rows on it that no task has confirmed. */
 type Page = TaskListPage & { readonly reserved: readonly string[] };
@@ -50,16 +40,6 @@ function filterOf(
 function toPage(found: readonly ListRow[], limit: number): Page {
   const page = found.slice(0, limit);
   const reserved = page.filter((row) => row.version === 0).map((row) => row.id);
-  return { rows: page.map(toListRow), more: found.length > limit, reserved };
+  const rows = page.map(({ version: _, contextId, ...row }) => ({ ...row, contextId: fromColumn(contextId) }));
+  return { rows, more: found.length > limit, reserved };
 }
-
-const toListRow = (row: ListRow): TaskListRow => ({
-  id: row.id,
-  createdAt: row.created_at,
-  tool: row.tool,
-  contextId: fromColumn(row.context_id),
-  origin: row.origin,
-  phase: row.phase,
-  outcome: row.outcome,
-  statusAt: row.status_at,
-});

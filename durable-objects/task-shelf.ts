@@ -29,13 +29,13 @@ export const sqlShelf = (storage: DurableObjectStorage, toReal: (at: number) => 
 class SqlShelf implements TaskShelf {
   readonly #storage: DurableObjectStorage;
   readonly #toReal: (at: number) => number;
-  readonly #schema: Schema;
+  readonly #schema: Schema<keyof typeof taskShelfSql>;
   #kept: Kept | null = null;
 
   constructor(storage: DurableObjectStorage, toReal: (at: number) => number) {
     this.#storage = storage;
     this.#toReal = toReal;
-    this.#schema = new Schema(storage, taskShelfUpgrades);
+    this.#schema = new Schema(storage, taskShelfUpgrades, taskShelfSql);
   }
 
   load(): Task | null {
@@ -61,7 +61,9 @@ class SqlShelf implements TaskShelf {
 
   entries(after: number): readonly LogEntry[] {
     if (this.load() === null) return [];
-    const entries = this.#query<{ entry: string }>("entries", after).map((row) => JSON.parse(row.entry) as LogEntry);
+    const entries = this.#schema
+      .query<{ entry: string }>("entries", after)
+      .map((row) => JSON.parse(row.entry) as LogEntry);
     const progressed = this.#kept?.progressed ?? null;
     if (progressed === null || progressed.seq <= after) return entries;
     return [...entries, progressed].sort((a, b) => a.seq - b.seq);
@@ -88,7 +90,7 @@ class SqlShelf implements TaskShelf {
     for (const [slot, numbers] of kept?.rows ?? []) {
       last = Math.max(last, numbers.at(-1) ?? 0);
       if (values.get(slot) === kept?.values.get(slot)) rows.set(slot, numbers);
-      else for (const stale of numbers) this.#query("removeValue", stale);
+      else for (const stale of numbers) this.#schema.query("removeValue", stale);
     }
     for (const [slot, value] of values) {
       if (rows.has(slot)) continue;
@@ -96,7 +98,7 @@ class SqlShelf implements TaskShelf {
       const numbers: number[] = [];
       for (const chunk of split(bytes)) {
         last += 1;
-        this.#query("addValue", last, slot, format, chunk);
+        this.#schema.query("addValue", last, slot, format, chunk);
         numbers.push(last);
       }
       rows.set(slot, numbers);
@@ -106,33 +108,29 @@ class SqlShelf implements TaskShelf {
 
   #writeRecord(record: TaskRecord): void {
     const parts = split(toBytes(JSON.stringify(record)).bytes);
-    for (const [part, bytes] of parts.entries()) this.#query("putRecord", part, bytes);
-    this.#query("cutRecord", parts.length);
+    for (const [part, bytes] of parts.entries()) this.#schema.query("putRecord", part, bytes);
+    this.#schema.query("cutRecord", parts.length);
   }
 
   /** Returns how many entries the log holds then. */
   #addEntry(entry: LogEntry, logged: number): number {
-    this.#query("addEntry", entry.seq, toRow(entry));
+    this.#schema.query("addEntry", entry.seq, toRow(entry));
     if (logged < LOG_LIMIT) return logged + 1;
-    this.#query("dropOldestEntry");
+    this.#schema.query("dropOldestEntry");
     return logged;
   }
 
   #read(): Kept | null {
-    const parts = this.#query<{ bytes: ArrayBuffer }>("record").map((row) => row.bytes);
+    const parts = this.#schema.query<{ bytes: ArrayBuffer }>("record").map((row) => row.bytes);
     if (parts.length === 0) return null;
     const record = JSON.parse(toText(8, join(parts))) as TaskRecord;
-    const chunks = Map.groupBy(this.#query<ValueRow>("values"), (row) => row.slot);
+    const chunks = Map.groupBy(this.#schema.query<ValueRow>("values"), (row) => row.slot);
     const texts = new Map(
       [...chunks].map(([slot, rows]) => [slot, toText(rows[0]?.format ?? 8, join(rows.map((row) => row.bytes)))]),
     );
     const task = toTask(record.task, texts.keys(), (slot) => texts.get(slot));
     const rows = new Map([...chunks].map(([slot, found]) => [slot, found.map((row) => row.n)]));
     return { task, progressed: record.progressed, logged: record.logged, values: longValues(task), rows };
-  }
-
-  #query<T extends Record<string, SqlStorageValue>>(statement: keyof typeof taskShelfSql, ...values: unknown[]): T[] {
-    return this.#storage.sql.exec<T>(taskShelfSql[statement], ...values).toArray();
   }
 }
 

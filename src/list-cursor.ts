@@ -17,8 +17,7 @@ export const sealCursor = <B extends By>(
   principal: Principal,
   by: B,
   { [by]: at, id }: Place<B>,
-): Promise<string> =>
-  sealer.seal(PURPOSES[by], { [by]: at, id }, holderOf(principal), TTL_MS);
+): Promise<string> => sealer.seal(PURPOSES[by], { [by]: at, id }, holderOf(principal), TTL_MS);
 
 /** What was sealed, as it was. Throws `invalid`. */
 export async function openCursor<B extends By>(

@@ -34,4 +34,5 @@ export const randomTaskId = (random: (bytes: Uint8Array<ArrayBuffer>) => void): 
     return toHex(bytes);
   });
 
-const toHex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+export const toHex = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -30,7 +30,7 @@ export class RunAborted extends Error {
 export function aborted(signal: AbortSignal): { readonly promise: Promise<never>; readonly release: () => void } {
   let release = (): void => {};
   const promise = new Promise<never>((_, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
+    const onAbort = (): void => reject(signal?.reason as Error);
     if (signal.aborted) return onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
     release = () => signal.removeEventListener("abort", onAbort);
@@ -43,7 +43,7 @@ export function aborted(signal: AbortSignal): { readonly promise: Promise<never>
 export const LONGEST_TIMER_MS = 2_147_483_647;
 
 /** Resolves after `ms`, rejects when the signal aborts. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   let left = ms;
   do {
     await pauseOnce(Math.min(left, LONGEST_TIMER_MS), signal);
@@ -51,17 +51,17 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   } while (left > 0);
 }
 
-function pauseOnce(ms: number, signal: AbortSignal): Promise<void> {
+function pauseOnce(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {
       clearTimeout(timer);
-      reject(signal.reason as Error);
+      reject(signal?.reason as Error);
     };
     const timer = setTimeout(() => {
-      signal.removeEventListener("abort", onAbort);
+      signal?.removeEventListener("abort", onAbort);
       resolve();
     }, ms);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
+    if (signal?.aborted) onAbort();
+    else signal?.addEventListener("abort", onAbort, { once: true });
   });
 }

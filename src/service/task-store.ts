@@ -178,7 +178,11 @@ export type Polled =
 
 export type ReadOptions = { readonly body?: boolean; readonly conversation?: boolean };
 
-export type WatchOptions = { readonly after?: number; readonly deliver?: Rank; readonly signal: AbortSignal };
+export type WatchOptions = {
+  readonly after?: number | undefined;
+  readonly deliver?: Rank;
+  readonly signal: AbortSignal;
+};
 
 /** The port. One behaviour suite (test/stores/contract.ts) runs over every implementation. */
 export interface TaskStore {

@@ -127,7 +127,7 @@ async function rest(task: Task | null, { engine, clock }: WorkflowRunParts): Pro
   if (until === null) return engine.sleep(nameOf("pause", task), PAUSE_MS);
   const ms = until - clock();
   if (ms > SHORT_MS) return engine.sleep(nameOf("sleep", task), inRange(ms));
-  await pause(Math.max(0, ms), new AbortController().signal);
+  await pause(Math.max(0, ms));
 }
 
 /** When its next run begins, Unix ms; null where there should be one already, and somebody else may have it. */

@@ -11,7 +11,7 @@ async function anObject() {
   await emptyDeployment();
   const stub = objects.TASKS.get(objects.TASKS.newUniqueId());
   const deploy = <T>(upgrades: readonly string[], use: (schema: Schema) => T | Promise<T>): Promise<T> =>
-    runInDurableObject(stub, (_, { storage }) => use(new Schema(storage, upgrades)));
+    runInDurableObject(stub, (_, { storage }) => use(new Schema(storage, upgrades, {})));
   return { deploy, rows: async () => (await storedIn(stub)).rows, stored: () => storedIn(stub) };
 }
 

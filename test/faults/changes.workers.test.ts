@@ -1,6 +1,6 @@
 // What changes under a task that waits: the code that is deployed, and the clock.
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { TaskObjectBase } from "../../durable-objects/task-object";
+import { TaskObject } from "../stores/worker";
 import { defineTool, type AnyTool } from "../../src/tool/define-tool";
 import { createRegistry } from "../../src/tool/registry";
 import { emptyDeployment, NOTHING, storedIn, taskOf } from "../stores/objects";
@@ -211,7 +211,7 @@ describe("a clock that goes back an hour", () => {
     await until(store, ask, "input_required");
     advance(-HOUR);
     // Its alarm is lost as it fires.
-    const alarm = vi.spyOn(TaskObjectBase.prototype, "alarm").mockImplementation(async () => {});
+    const alarm = vi.spyOn(TaskObject.prototype, "alarm").mockImplementation(async () => {});
     await store.tell(refTo(ask), { kind: "answer", answers: { name: accept("Ada") } });
     await vi.waitUntil(() => alarm.mock.calls.length > 0, { timeout: 20_000 });
     alarm.mockRestore();

@@ -5,7 +5,7 @@ import { Directory } from "../../durable-objects/directory";
 import { directoryName, directoryShard, ownerIndexName } from "../../durable-objects/names";
 import { OwnerIndex } from "../../durable-objects/owner-index";
 import type { StorageBindings } from "../../durable-objects/rpc";
-import { TaskObjectBase } from "../../durable-objects/task-object";
+import { TaskObject } from "../stores/worker";
 import type { TaskSnapshot, TaskStore } from "../../src/service/task-store";
 import { TaskError } from "../../src/task/errors";
 import type { TaskDraft } from "../../src/task/task";
@@ -95,7 +95,7 @@ export function interposed(
 
 /** The calls that change something, or lead to it, by where they arrive. */
 const ARRIVALS = [
-  [TaskObjectBase.prototype, ["create", "tell", "work", "examine", "alarm"]],
+  [TaskObject.prototype, ["create", "tell", "work", "examine", "alarm"]],
   [OwnerIndex.prototype, ["reserve", "release", "mirror", "due", "swept"]],
   [Directory.prototype, ["note", "due", "settle"]],
 ] as const;

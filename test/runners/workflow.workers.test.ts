@@ -1,7 +1,7 @@
 // What only a Workflow can meet: its engine, its other lives, and whoever else has a hand on it.
 import { introspectWorkflowInstance, runDurableObjectAlarm } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { TaskObjectBase } from "../../durable-objects/task-object";
+import { TaskObject } from "../stores/worker";
 import { durableWorkflows } from "../../durable-objects/durable-workflows";
 import { decodeTaskId } from "../../src/task-id";
 import { defineTool } from "../../src/tool/define-tool";
@@ -167,9 +167,12 @@ describe("a Workflow", () => {
       const { k } = await task.ask(question);
       return `${a} ${k.action} ${await task.step("b", steps.b)}`;
     };
-    const { work } = TaskObjectBase.prototype;
+    const { work } = TaskObject.prototype;
     const lost: string[] = [];
-    vi.spyOn(TaskObjectBase.prototype, "work").mockImplementation(async function (this: TaskObjectBase, act) {
+    vi.spyOn(TaskObject.prototype, "work").mockImplementation(async function (
+      this: InstanceType<typeof TaskObject>,
+      act,
+    ) {
       const worked = await work.call(this, act);
       told += 1;
       if (told % 2 === 1) {
@@ -201,8 +204,11 @@ describe("a Workflow", () => {
       const { k } = await task.ask(question);
       return `${a} ${k.action} ${await step("b")}`;
     };
-    const { work } = TaskObjectBase.prototype;
-    vi.spyOn(TaskObjectBase.prototype, "work").mockImplementation(async function (this: TaskObjectBase, act) {
+    const { work } = TaskObject.prototype;
+    vi.spyOn(TaskObject.prototype, "work").mockImplementation(async function (
+      this: InstanceType<typeof TaskObject>,
+      act,
+    ) {
       const worked = await work.call(this, act);
       const hex = (this as unknown as { ctx: DurableObjectState }).ctx.id.toString();
       const one = seen.get(hex) ?? { restartAt: seen.size + 1, calls: 0 };

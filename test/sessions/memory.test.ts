@@ -1,5 +1,5 @@
 import { MemorySessions } from "../../src/service/memory-sessions";
-import { MemoryTaskStore } from "../../src/service/memory-task-store";
+import { MemoryTaskStore, type MemoryParts } from "../../src/service/memory-task-store";
 import { noQueues } from "../support/no-queues";
 import { registry } from "../stores/tools";
 import { limits, movableClock } from "../support/memory";
@@ -9,7 +9,7 @@ describeSessions("memory sessions", () => {
   const { now, advance } = movableClock();
   const sessions = new MemorySessions(now);
   const fetch = () => Promise.reject(new Error("The tools of the store tests fetch nothing."));
-  const asking: MemorySessions["asking"] = (session, task) => sessions.asking(session, task);
+  const asking: MemoryParts["asking"] = async ({ id, client }) => client.session && sessions.asking(client.session, id);
   const store = new MemoryTaskStore({ queues: noQueues, registry, clock: now, limits, fetch, log: () => {}, asking });
   return {
     sessions,

@@ -3,7 +3,7 @@ import { createApp, type AppDeps } from "../../src/app";
 import type { Config } from "../../src/env";
 import { createSealer } from "../../src/seal";
 import { MemorySessions } from "../../src/service/memory-sessions";
-import { MemoryTaskStore } from "../../src/service/memory-task-store";
+import { MemoryTaskStore, type MemoryParts } from "../../src/service/memory-task-store";
 import { createCatalog } from "../../src/service/catalog";
 import { MemoryRecordStore } from "../../src/service/memory-record-store";
 import { MemoryRemoteTools } from "../../src/service/memory-remote-tools";
@@ -117,7 +117,7 @@ export async function serve(
   const config: Config = { ...baseConfig, ...over.config, limits, tokens: entries ?? null };
   const registry = createRegistry(tools);
   const sessions = new MemorySessions(clock);
-  const asking: MemorySessions["asking"] = (session, task) => sessions.asking(session, task);
+  const asking: MemoryParts["asking"] = async ({ id, client }) => client.session && sessions.asking(client.session, id);
   const { store, ...worker } = queueWorker(
     (queues) => new MemoryTaskStore({ queues, registry, limits, clock, fetch, log: () => {}, asking }),
     clock,
