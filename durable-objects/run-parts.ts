@@ -1,5 +1,4 @@
 import { queueCalls } from "../src/service/queue-offer";
-import type { Task } from "../src/task/task";
 import { durableQueues } from "./durable-queues";
 import { durableSessions } from "./durable-sessions";
 import { durableWorkflows } from "./durable-workflows";
@@ -9,7 +8,6 @@ import type { Bindings, Wiring } from "./wiring";
 export function runParts(wiring: Wiring, env: Bindings) {
   const { registry, clock, letters, log } = wiring;
   const config = wiring.configOf(env);
-  const sessions = durableSessions({ objects: env });
   return {
     registry,
     clock,
@@ -21,6 +19,6 @@ export function runParts(wiring: Wiring, env: Bindings) {
     post: wiring.postFor(config),
     queues: queueCalls(durableQueues(env), clock),
     workflows: durableWorkflows(env, log),
-    asking: async ({ id, client }: Task): Promise<unknown> => client.session && sessions.asking(client.session, id),
+    asking: durableSessions({ objects: env }).asking,
   };
 }

@@ -24,7 +24,7 @@ export const taskWorkflow = (wiring: Wiring) =>
         work: (act) => store.work(id, act),
         log: (level, message, data) => parts.log(level, message, { task: id, ...data }),
         // A task object tells the session by itself.
-        asking: async (task) => isPassive(store) && parts.asking(task),
+        asking: async (...told) => (isPassive(store) ? parts.asking(...told) : undefined),
       });
     }
   };

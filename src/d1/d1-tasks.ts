@@ -104,8 +104,8 @@ function applied(before: Task, events: readonly TaskEvent[]): Change {
   const entries: LogEntry[] = [];
   let task = before;
   for (const event of events) {
-    const { task: next, effects } = transition(task, event);
-    for (const effect of effects) if (effect.type === "log") entries.push(effect.entry);
+    const { task: next, entry } = transition(task, event);
+    if (entry) entries.push(entry);
     task = next;
   }
   return { task, entries };

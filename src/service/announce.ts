@@ -23,8 +23,14 @@ function deliver(ears: Ears, before: Task, task: Task): void {
   const known = new Set(before.questions.map(({ key }) => key));
   const fresh = openQuestions.filter(({ key }) => !known.has(key));
   ears.deliver(openQuestions, fresh);
-  // An anonymous caller has no feed of its tasks, so its session is told where the question is.
-  if (fresh.length === 0 || task.owner !== null || !task.client.session) return;
-  const failed = () => ears.log("warning", "A session could not be told of a question.", { task: task.id });
-  ears.keepAlive(ears.asking(task).catch(failed));
+  if (fresh.length > 0) ears.keepAlive(tellSession(ears, task));
+}
+
+/** An anonymous caller has no feed of its tasks, so its session is told where the question is. Never rejects. */
+export async function tellSession(
+  { asking, log }: Pick<HostParts, "asking" | "log">,
+  { id, owner, client: { session } }: Task,
+): Promise<void> {
+  if (owner !== null || !session) return;
+  await asking(session, id).catch(() => log("warning", "A session could not be told of a question.", { task: id }));
 }

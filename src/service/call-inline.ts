@@ -1,7 +1,8 @@
 import type { Clock } from "../clock";
 import { TaskError } from "../task/errors";
 import type { JsonObject, JsonText } from "../task/json";
-import type { ClientFacts, InputRequest, Progress, RpcError } from "../task/task";
+import { explained } from "../task/questions";
+import type { ClientFacts, Progress, RpcError } from "../task/task";
 import { requireAsks, toInputRequest } from "../tool/asks";
 import type { Answers, Ask, CallContext, LogLevel, TaskContext } from "../tool/context";
 import { ToolError, type ToolResult } from "../tool/define-tool";
@@ -9,7 +10,7 @@ import type { RegisteredTool } from "../tool/registry";
 import { checkAnswer } from "./check-answer";
 import { endingOf, endingOfThrown, swallowed, type Ending } from "./ending";
 import type { Limits } from "./limits";
-import { aborted, isSuspension, pause, RunAborted, Suspension } from "./suspension";
+import { isSuspension, pause, RunAborted, Suspension, unlessAborted } from "./suspension";
 import type { OpenQuestion } from "./task-store";
 import { textOf } from "./thrown";
 
@@ -77,13 +78,12 @@ async function carryOut(
   const timeout = new AbortController();
   const closed = new AbortController();
   const stop = AbortSignal.any([signal, timeout.signal]);
-  const abort = aborted(stop);
   const timer = setTimeout(() => timeout.abort(new RunAborted("timeout")), timeoutMs);
   try {
     const parsed = tool.parseArguments(request.arguments);
     if (!parsed.ok) throw new TaskError("invalid", parsed.message);
     const context = contextOf(request, asked, stop, closed.signal);
-    const value = await Promise.race([work(parsed.value, context), abort.promise]);
+    const value = await unlessAborted(stop, (async () => work(parsed.value, context))());
     return asked.questions.length === 0 ? { kind: "returned", value } : outcomeOf(swallowed(tool));
   } catch (thrown) {
     if (signal.aborted) throw thrown;
@@ -100,7 +100,6 @@ async function carryOut(
     return outcomeOf(ending);
   } finally {
     clearTimeout(timer);
-    abort.release();
     closed.abort();
   }
 }
@@ -153,22 +152,15 @@ function contextOf(
         if (checked?.ok) {
           usable[authorKey] = checked.value;
           asked.answered[key] = JSON.stringify(checked.value);
-        } else open.push({ key, request: checked ? withReason(wanted, checked.message) : wanted });
+          continue;
+        }
+        // The client does not remember an earlier round, so the same key may carry the reason.
+        open.push({ key, request: checked ? explained(wanted, checked.message) : wanted });
       }
       if (open.length === 0) return usable as Answers<Q>;
       asked.questions.push(...open);
       throw new Suspension();
     },
-  };
-}
-
-/** The client does not remember an earlier round, so the same key may carry the reason. */
-function withReason(request: InputRequest, reason: string): InputRequest {
-  const { message } = request.params;
-  if (typeof message !== "string") return request;
-  return {
-    ...request,
-    params: { ...request.params, message: `${message}\n\nThe last answer could not be used: ${reason}` },
   };
 }
 

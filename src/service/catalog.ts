@@ -23,7 +23,7 @@ export function createCatalog(parts: CatalogParts): ToolCatalog {
   const configured = parts.configured.map((tool) => configuredTool(tool, registry));
   const own = [...registry.list(), ...configured];
   const byName = new Map(own.map((registered) => [registered.tool.name, registered]));
-  const compiled = new CompiledTools(parts.log ?? (() => {}));
+  const compiled = compiledTools(parts.log ?? (() => {}));
   const owns = (name: string): boolean => byName.has(name) || HELPER_TOOLS.includes(name);
   return {
     owns,
@@ -31,12 +31,12 @@ export function createCatalog(parts: CatalogParts): ToolCatalog {
       // What cannot be declared need not be asked for.
       if (owns(name) || !isToolName(name)) return byName.get(name);
       const tool = await declared.get(name);
-      return (tool && compiled.of(tool)) ?? undefined;
+      return (tool && compiled(tool)) ?? undefined;
     },
     async list() {
       // A deploy may have taken a name that was declared before.
       const others = (await declared.list()).filter(({ name }) => !owns(name));
-      return [...own, ...others.flatMap((tool) => compiled.of(tool) ?? [])];
+      return [...own, ...others.flatMap((tool) => compiled(tool) ?? [])];
     },
     changes: (signal) => {
       const news = declared.changes(signal);
@@ -59,34 +59,24 @@ function configuredTool(tool: RemoteTool, registry: Registry): RegisteredTool {
 }
 
 /** Schemas are compiled once, for as long as a tool's declaration stays word for word the same. */
-class CompiledTools {
-  readonly #byName = new Map<string, { readonly text: JsonText; readonly registered: RegisteredTool | null }>();
-  readonly #log: (line: object) => void;
-
-  constructor(log: (line: object) => void) {
-    this.#log = log;
-  }
-
+function compiledTools(log: (line: object) => void) {
+  const byName = new Map<string, { readonly text: JsonText; readonly registered: RegisteredTool | null }>();
   /** Null for one that was declared when other rules held: it must not spoil the list of the others. */
-  of(tool: RemoteTool): RegisteredTool | null {
+  return (tool: RemoteTool): RegisteredTool | null => {
     const text = JSON.stringify(tool);
-    const known = this.#byName.get(tool.name);
+    const known = byName.get(tool.name);
     if (known?.text === text) return known.registered;
-    const registered = this.#compile(tool);
-    this.#byName.delete(tool.name);
-    const [oldest] = this.#byName.keys();
-    if (this.#byName.size >= MAX_REMOTE_TOOLS && oldest !== undefined) this.#byName.delete(oldest);
-    this.#byName.set(tool.name, { text, registered });
-    return registered;
-  }
-
-  #compile(tool: RemoteTool): RegisteredTool | null {
+    let registered: RegisteredTool | null = null;
     try {
-      return registerTool(remoteTool(tool));
+      registered = registerTool(remoteTool(tool));
     } catch (error) {
       if (!(error instanceof TaskError)) throw error;
-      this.#log({ level: "error", message: "A declared tool cannot be served.", error: error.message });
-      return null;
+      log({ level: "error", message: "A declared tool cannot be served.", error: error.message });
     }
-  }
+    byName.delete(tool.name);
+    const [oldest] = byName.keys();
+    if (byName.size >= MAX_REMOTE_TOOLS && oldest !== undefined) byName.delete(oldest);
+    byName.set(tool.name, { text, registered });
+    return registered;
+  };
 }

@@ -1,8 +1,11 @@
+import { whenAborted } from "./when-aborted";
+
 /** A queue between whoever pushes and one reader; the reader ends when it is closed and drained. */
 export class Channel<T> implements AsyncIterable<T> {
   readonly #items: T[] = [];
   #wake: (() => void) | null = null;
   #closed = false;
+  #failure: { readonly reason: unknown } | undefined;
 
   push(item: T): void {
     if (this.#closed) return;
@@ -10,7 +13,9 @@ export class Channel<T> implements AsyncIterable<T> {
     this.#wake?.();
   }
 
-  close(): void {
+  /** Its reader fails with the reason, if there is one, once it has read what was pushed before. */
+  close(failure?: { readonly reason: unknown }): void {
+    if (!this.#closed) this.#failure = failure;
     this.#closed = true;
     this.#wake?.();
   }
@@ -19,6 +24,7 @@ export class Channel<T> implements AsyncIterable<T> {
     try {
       for (;;) {
         while (this.#items.length > 0) yield this.#items.shift() as T;
+        if (this.#failure) throw this.#failure.reason;
         if (this.#closed) return;
         await new Promise<void>((resolve) => (this.#wake = resolve));
         this.#wake = null;
@@ -31,6 +37,5 @@ export class Channel<T> implements AsyncIterable<T> {
 
 /** Closes the channel when the signal aborts. */
 export function closeOnAbort(channel: Channel<unknown>, signal: AbortSignal): void {
-  if (signal.aborted) channel.close();
-  else signal.addEventListener("abort", () => channel.close(), { once: true });
+  whenAborted(signal, () => channel.close());
 }

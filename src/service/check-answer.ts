@@ -8,17 +8,15 @@ import { compileJsonSchema } from "../tool/json-schema";
 export type SortedAnswers = { readonly answers: Record<string, JsonText>; readonly refused: Record<string, string> };
 
 export function sortAnswers(task: Task, given: Readonly<Record<string, JsonText>>, limitBytes: number): SortedAnswers {
-  const sorted: SortedAnswers = { answers: {}, refused: {} };
+  // No prototype: a key may be any text, `__proto__` too.
+  const sorted = { answers: Object.create(null), refused: Object.create(null) } as SortedAnswers;
   for (const { key, request } of outstanding(task)) {
     const text = Object.hasOwn(given, key) ? given[key] : undefined;
     if (text === undefined) continue;
     // A UTF-16 unit is at most three bytes, and what is stored must be so for sure.
     const checked = text.length * 3 > limitBytes ? tooLarge : checkAnswer(request, parse(text));
-    // defineProperty and not assignment: a key may be `__proto__`.
-    const [into, value] = checked.ok
-      ? [sorted.answers, JSON.stringify(checked.value)]
-      : [sorted.refused, checked.message];
-    Object.defineProperty(into, key, { value, enumerable: true, configurable: true, writable: true });
+    if (checked.ok) sorted.answers[key] = JSON.stringify(checked.value);
+    else sorted.refused[key] = checked.message;
   }
   return sorted;
 }

@@ -26,27 +26,17 @@ export function checkStore(store: unknown): asserts store is TaskStore {
   if (typeof store !== "object" || store === null) {
     const isWord = store === null || store === undefined || typeof store === "string";
     const given = isWord ? JSON.stringify(store) : `a ${typeof store}`;
-    throw new TaskError(
-      "misconfigured",
-      `The store must be an object that implements TaskStore; it is ${given}. TASK_STORE selects "durable" or "memory".`,
+    throw misconfigured(
+      `must be an object that implements TaskStore; it is ${given}. TASK_STORE selects "durable" or "memory".`,
     );
   }
   const members = store as Readonly<Record<string, unknown>>;
   const missing = Object.keys(METHODS).filter((name) => typeof members[name] !== "function");
-  if (missing.length > 0) {
-    throw new TaskError(
-      "misconfigured",
-      `The store does not implement TaskStore: it lacks the ${missing.length === 1 ? "method" : "methods"} ${missing.join(", ")}.`,
-    );
-  }
-  if (members["pushes"] !== undefined && typeof members["pushes"] !== "boolean") {
-    throw new TaskError("misconfigured", "The store has a member named pushes that is neither true nor false.");
-  }
-  if (members["due"] !== undefined && typeof members["due"] !== "function") {
-    throw new TaskError(
-      "misconfigured",
-      "The store has a member named due that is not the method of PassiveTaskStore.",
-    );
+  if (missing.length > 0) throw misconfigured(`lacks these methods of TaskStore: ${missing.join(", ")}.`);
+  for (const [name, type] of Object.entries({ pushes: "boolean", due: "function" })) {
+    if (members[name] !== undefined && typeof members[name] !== type) {
+      throw misconfigured(`has a member named ${name} that is no ${type}.`);
+    }
   }
 }
 
@@ -56,8 +46,9 @@ export const isPassive = (store: TaskStore): store is PassiveTaskStore => "due" 
 /** Throws `misconfigured` where nothing would run the tasks. */
 export function checkRunner(store: TaskStore, runner: object | undefined): void {
   if (!isPassive(store) || runner !== undefined) return;
-  throw new TaskError(
-    "misconfigured",
-    "The store has the method due, so it only keeps tasks: give createHoldfast the runner of durable-objects/runner.ts too, which runs them.",
+  throw misconfigured(
+    "only keeps tasks, as it has the method due: give createHoldfast the runner of durable-objects/runner.ts too.",
   );
 }
+
+const misconfigured = (fault: string): TaskError => new TaskError("misconfigured", `The store ${fault}`);

@@ -13,9 +13,6 @@ const AT_ONCE = 6;
 /** Looking at a task, waking its runner or telling its queue, and noting that: at most so many calls. */
 const CALLS_PER_TASK = 3;
 
-/** Neither a caller nor the cron waits any longer for a store, a runner or an engine that does not answer. */
-const TIMEOUT_MS = 5_000;
-
 /** What has to be known of a task to set it going; a snapshot has it. */
 export type Driven = Pick<Task, "id" | "owner" | "tool" | "runs" | "stage" | "startedAt" | "offeredAt" | "lease">;
 
@@ -49,7 +46,7 @@ export class Drive {
   /** Never rejects: the task is durable, and what fails here is left to the cron. */
   async wake(task: Driven): Promise<void> {
     try {
-      await inTime(this.#drive(task));
+      await withTimeout(this.#drive(task));
     } catch (error) {
       this.#failed(task.id, error);
     }
@@ -64,7 +61,7 @@ export class Drive {
     let failures = 0;
     for (let at = 0; at < ids.length; at += AT_ONCE) {
       const some = ids.slice(at, at + AT_ONCE);
-      const done = await Promise.allSettled(some.map((id) => inTime(this.#tend(id))));
+      const done = await Promise.allSettled(some.map((id) => withTimeout(this.#tend(id))));
       driven += done.filter((one) => one.status === "fulfilled" && one.value).length;
       for (const [n, one] of done.entries()) {
         if (one.status === "fulfilled") continue;
@@ -101,5 +98,3 @@ export class Drive {
     this.#parts.log("warning", "A task could not be set going; the cron tries again.", { task, error: reason });
   }
 }
-
-const inTime = <T>(work: Promise<T>): Promise<T> => withTimeout(work, TIMEOUT_MS, "It did not answer in time.");

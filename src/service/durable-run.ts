@@ -4,8 +4,9 @@ import type { JsonObject } from "../task/json";
 import type { AskedQuestion } from "../task/questions";
 import type { InputRequest, Task } from "../task/task";
 import type { Slept, TaskEvent } from "../task/transition";
-import { missingCapabilities, toInputRequest } from "../tool/asks";
+import { requireAsks, toInputRequest } from "../tool/asks";
 import type { Answers, Ask, LogLevel, TaskContext } from "../tool/context";
+import { factsOf } from "./audit";
 import { jsonText } from "./ending";
 import type { Limits } from "./limits";
 import { ProgressWriter } from "./progress-writer";
@@ -26,14 +27,14 @@ export type RunHolder = {
   /** The task as it stands; where it is kept elsewhere, as last heard. */
   readonly task: () => Task;
   /**
-   * Commits an event of this run; false when it changed nothing because the run is no longer wanted. Where the task is
-   * kept elsewhere that takes time: events are committed in the order they were emitted, and none of them rejects.
+   * Commits an event of this run, unless the run is no longer wanted. Where the task is kept elsewhere that takes time:
+   * events are committed in the order they were emitted, and none of them rejects.
    */
-  readonly emit: (event: TaskEvent) => Promise<boolean> | boolean;
+  readonly emit: (event: TaskEvent) => Promise<unknown> | boolean;
   readonly clock: Clock;
   readonly limits: Limits;
   readonly fetch: TaskContext["fetch"];
-  readonly log: (level: LogLevel, message: string, data?: JsonObject) => void;
+  readonly log: (level: LogLevel, message: string, data: JsonObject) => void;
   /** Carries out the work of a step, and ends as it does; left out, it is simply done. */
   readonly step?: (<T>(key: string, work: () => Promise<T>) => Promise<T>) | undefined;
 };
@@ -68,7 +69,7 @@ export class DurableRun {
       attempt: task.attempts + 1,
       fetch: (url, init) => this.#holder.fetch(url, { signal: this.#signal, ...init }),
       progress: (progress) => void (this.#closed || this.#progress.report(progress)),
-      log: (level, message, data) => this.#holder.log(level, message, data),
+      log: (level, message, data) => this.#holder.log(level, message, { ...data, ...factsOf(task) }),
       step: (key, fn) => this.#step(key, fn),
       sleep: async (until) => this.#sleep(typeof until === "number" ? until : until.getTime()),
       ask: async (questions, options) => this.#ask(questions, options?.timeoutMs),
@@ -167,7 +168,7 @@ export class DurableRun {
     const fresh: AskedQuestion[] = [];
     let open = false;
     for (const [authorKey, asked] of Object.entries(questions)) {
-      this.#checkCapability(task, asked);
+      if (!task.client.bridged) requireAsks(task.tool, [asked.kind], task.client.capabilities);
       // Through JSON, as it will be stored: whatever cannot go there fails here, at its author's.
       const request = JSON.parse(JSON.stringify(toInputRequest(authorKey, asked))) as InputRequest;
       const question = this.#book.find(task, authorKey, request);
@@ -178,17 +179,12 @@ export class DurableRun {
       open = true;
       if (question) continue;
       this.#raisedTtl(deadline, "question");
-      fresh.push({ authorKey, occurrence: this.#book.nextOccurrence(task, authorKey, fresh), request, deadline });
+      fresh.push({ authorKey, occurrence: this.#book.nextOccurrence(task, authorKey), request, deadline });
     }
     if (!open) return answers as Answers<Q>;
     this.#book.add(fresh);
     this.#asking = true;
     throw new Suspension();
-  }
-
-  #checkCapability({ client }: Task, { kind }: Ask): void {
-    if (client.bridged || !missingCapabilities([kind], client.capabilities)) return;
-    throw new TaskError("capability_missing", `The tool asked for ${kind}, which the client did not declare.`);
   }
 
   #longestWait(): number {

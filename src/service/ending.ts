@@ -1,5 +1,5 @@
 import type { JsonText } from "../task/json";
-import { TaskError, type TaskErrorCode } from "../task/errors";
+import { TaskError, tooLarge, type TaskErrorCode } from "../task/errors";
 import type { Outcome, RpcError } from "../task/task";
 import { ProtocolError, RefusalError, ToolError, type ToolResult } from "../tool/define-tool";
 import type { RegisteredTool } from "../tool/registry";
@@ -24,33 +24,32 @@ export function endingOf(tool: RegisteredTool, returned: unknown, limitBytes: nu
       fault: checked.message,
     });
   }
-  return resultEnding(checked.value, limitBytes);
+  try {
+    return resultEnding(checked.value, limitBytes);
+  } catch (error) {
+    if (error instanceof TaskError) return endingOfThrown(tool, error);
+    return failed(-32603, "The tool's result cannot be written as JSON.", { fault: error });
+  }
 }
 
 /** What the tool threw. Only messages meant for the caller are shown. */
 export function endingOfThrown(tool: RegisteredTool, thrown: unknown): Ending {
+  const message = thrown instanceof Error ? thrown.message.slice(0, MAX_MESSAGE_LENGTH) : "";
   if (thrown instanceof ToolError) {
-    const text = thrown.message.slice(0, MAX_MESSAGE_LENGTH);
-    const result: ToolResult = { content: [{ type: "text", text }], isError: true };
+    const result: ToolResult = { content: [{ type: "text", text: message }], isError: true };
     return { ...resultEnding(result, Infinity), retry: thrown.retry };
   }
   if (thrown instanceof RefusalError) {
-    const reason = thrown.message.slice(0, MAX_MESSAGE_LENGTH);
-    return { outcome: { kind: "rejected", reason }, statusMessage: reason, retry: false };
+    return { outcome: { kind: "rejected", reason: message }, statusMessage: message, retry: false };
   }
-  if (thrown instanceof ProtocolError)
-    return failed(thrown.code, thrown.message.slice(0, MAX_MESSAGE_LENGTH), { data: thrown.data });
-  if (thrown instanceof TaskError) return failed(codes[thrown.code] ?? -32603, thrown.message, {});
+  if (thrown instanceof ProtocolError) return failed(thrown.code, message, { data: thrown.data });
+  if (thrown instanceof TaskError) return failed(codes[thrown.code] ?? -32603, message);
   return failed(-32603, `The tool "${tool.tool.name}" failed.`, { retry: true, fault: thrown });
 }
 
 /** The tool went on after a suspension: its author must be told, and nothing it returned can be trusted. */
 export const swallowed = (tool: RegisteredTool): Ending =>
-  failed(
-    -32603,
-    `The tool "${tool.tool.name}" caught the suspension of task.ask or task.sleep; it must let it pass.`,
-    {},
-  );
+  failed(-32603, `The tool "${tool.tool.name}" caught the suspension of task.ask or task.sleep; it must let it pass.`);
 
 /** JSON text is what is stored and counted: UTF-8 bytes. */
 export function jsonText(value: unknown, limitBytes: number, what: string): JsonText {
@@ -58,33 +57,28 @@ export function jsonText(value: unknown, limitBytes: number, what: string): Json
   if (text === undefined) throw new TaskError("invalid", `${what} cannot be written as JSON.`);
   // A UTF-16 unit is at most three bytes, so most texts need no counting.
   if (text.length * 3 > limitBytes && new TextEncoder().encode(text).byteLength > limitBytes) {
-    throw new TaskError("too_large", `${what} is larger than RESULT_LIMIT_BYTES (${limitBytes} bytes).`, {
-      limit: "RESULT_LIMIT_BYTES",
-      value: limitBytes,
-    });
+    throw tooLarge(what, "RESULT_LIMIT_BYTES", limitBytes);
   }
   return text;
 }
 
 const codes: Partial<Record<TaskErrorCode, number>> = { invalid: -32602, too_large: 41300, limit_reached: 42900 };
 
+/** Throws where it is too large, or cannot be written as JSON. */
 export function resultEnding(result: ToolResult, limitBytes: number): Ending {
   const isError = result.isError === true;
-  let text: JsonText;
-  try {
-    text = jsonText(result, limitBytes, "The tool's result");
-  } catch (error) {
-    if (error instanceof TaskError) return failed(codes[error.code] ?? -32603, error.message, {});
-    return failed(-32603, "The tool's result cannot be written as JSON.", { fault: error });
-  }
   return {
-    outcome: { kind: "result", result: text, isError },
+    outcome: { kind: "result", result: jsonText(result, limitBytes, "The tool's result"), isError },
     statusMessage: isError ? firstText(result) : null,
     retry: false,
   };
 }
 
-function failed(code: number, message: string, more: { data?: unknown; retry?: boolean; fault?: unknown }): Ending {
+export function failed(
+  code: number,
+  message: string,
+  more: { data?: unknown; retry?: boolean; fault?: unknown } = {},
+): Ending {
   const data = safeJson(more.data);
   const error: RpcError = {
     code: Number.isSafeInteger(code) ? code : -32603,

@@ -30,18 +30,24 @@ export async function* follow(
     waiting.add(id);
     changes.push(id);
   };
-  const sources =
-    owner === null
-      ? [...latest.keys()].map((id) => watchOne(store, id, changed, both))
-      : [listenAll(store, namespace, owner, latest, changed, both)];
+  const listen = async (whose: string): Promise<void> => {
+    for await (const message of store.listen(namespace, whose, both)) {
+      // `ready` comes first, and again after a redeploy: whatever moved in between is read anew.
+      if (message.kind === "ready") for (const id of latest.keys()) changed(id);
+      else changed(message.id);
+    }
+  };
+  const watch = async (id: string): Promise<void> => {
+    const feed = await store.watch({ id, owner: null }, { signal: both });
+    changed(id);
+    for await (const message of feed ?? []) {
+      if (message.kind !== "event" || message.entry.event !== "stepped") changed(id);
+    }
+    changed(id);
+  };
+  const sources = owner === null ? [...latest.keys()].map(watch) : [listen(owner)];
   // A source that breaks ends the stream, and not as if all were well: the caller may open another.
-  let broken: { readonly reason: unknown } | null = null;
-  for (const source of sources) {
-    source.catch((reason: unknown) => {
-      broken ??= { reason };
-      changes.close();
-    });
-  }
+  for (const source of sources) source.catch((reason: unknown) => changes.close({ reason }));
   try {
     for await (const id of latest.size === 0 ? [] : changes) {
       waiting.delete(id);
@@ -57,41 +63,8 @@ export async function* follow(
       }
       if (latest.size === 0) return;
     }
-    const failure = broken as { readonly reason: unknown } | null;
-    if (failure) throw failure.reason;
   } finally {
     stop.abort();
     await Promise.allSettled(sources);
   }
-}
-
-async function listenAll(
-  store: TaskStore,
-  namespace: string,
-  owner: string,
-  latest: ReadonlyMap<string, unknown>,
-  changed: (id: string) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  for await (const message of store.listen(namespace, owner, signal)) {
-    // `ready` comes first, and again after a redeploy: whatever moved in between is read anew.
-    if (message.kind === "ready") for (const id of latest.keys()) changed(id);
-    else changed(message.id);
-  }
-}
-
-async function watchOne(
-  store: TaskStore,
-  id: string,
-  changed: (id: string) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  const feed = await store.watch({ id, owner: null }, { signal });
-  changed(id);
-  if (!feed) return;
-  for await (const message of feed) {
-    if (message.kind === "event" && message.entry.event === "stepped") continue;
-    changed(id);
-  }
-  changed(id);
 }

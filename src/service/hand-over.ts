@@ -9,9 +9,6 @@ import { withTimeout } from "./with-timeout";
 import type { WorkAct } from "./work";
 import type { WorkflowCalls } from "./workflow-calls";
 
-/** The alarm that hands over has deadlines to see to as well. */
-const HAND_OVER_TIMEOUT_MS = 5_000;
-
 /** Who carries out what does not run where it is kept. */
 export type Elsewhere = {
   readonly queues: QueueCalls;
@@ -71,17 +68,17 @@ export class HandOver {
     const { clock, random, tell, log } = this.#parts;
     const now = clock();
     if (!mustOffer(task, now) || now < this.#notBefore) return;
-    const where = task.runs.in === "workflow" ? "The engine of Workflows" : "A queue";
     try {
       this.#handing = handOver(task, this.#parts);
-      const act = await withTimeout(this.#handing, HAND_OVER_TIMEOUT_MS, `${where} did not answer in time.`);
+      // The alarm that hands over has deadlines to see to as well.
+      const act = await withTimeout(this.#handing);
       this.#failures = 0;
       tell(act, task);
     } catch (error) {
       this.#failures += 1;
       this.#notBefore = clock() + attemptBackOff(this.#failures, random);
-      const reason = error instanceof Error ? error.message : String(error);
-      log("warning", `${where} could not be reached.`, { task: task.id, error: reason });
+      const where = task.runs.in === "workflow" ? "The engine of Workflows" : "A queue";
+      log("warning", `${where} could not be reached.`, { task: task.id, error: String(error) });
     } finally {
       this.#handing = null;
     }

@@ -7,6 +7,7 @@ import type { Limits } from "./limits";
 import type { Elsewhere } from "./hand-over";
 import type { Letters } from "./push-letter";
 import type { SafeFetch } from "./safe-fetch";
+import type { Sessions } from "./sessions";
 import type { Mirror } from "./task-index";
 import type { TaskShelf } from "./task-shelf";
 import type { OpenQuestion, TaskFeedMessage } from "./task-store";
@@ -29,8 +30,8 @@ export type HostParts = Elsewhere & {
   readonly announce: (message: TaskFeedMessage, last: boolean) => void;
   /** The open questions changed; `fresh` are the new ones. */
   readonly deliver: (open: readonly OpenQuestion[], fresh: readonly OpenQuestion[]) => void;
-  /** A task that belongs to a session asks something. */
-  readonly asking: (task: Task) => Promise<unknown>;
+  /** Tells a session that a task of its own asks something. */
+  readonly asking: Sessions["asking"];
   /** Keeps the process up for the work of a run. */
   readonly keepAlive: (work: Promise<unknown>) => void;
   readonly log: (level: LogLevel, message: string, data: JsonObject) => void;

@@ -1,15 +1,10 @@
 import type { Clock } from "../clock";
-import type { JsonObject } from "../task/json";
 import type { Task } from "../task/task";
 import type { TaskEvent } from "../task/transition";
-import type { LogLevel, TaskContext } from "../tool/context";
-import { factsOf } from "./audit";
-import type { RegisteredTool } from "../tool/registry";
-import type { RunHolder } from "./durable-run";
+import { tellSession } from "./announce";
 import type { Limits } from "./limits";
-import { broken, eventOf, timeoutOf, toolFor, type OutcomeParts } from "./run-outcome";
-import { RunTimer, type RunTimes } from "./run-timer";
-import { runTool } from "./run-tool";
+import { perform, type RunParts } from "./perform";
+import type { Sessions } from "./sessions";
 import { restarted } from "./setback";
 import { RunAborted } from "./suspension";
 import type { WorkAct, Worked } from "./work";
@@ -17,10 +12,7 @@ import type { WorkAct, Worked } from "./work";
 /** A store that does not answer is asked again after these, ms; together less than a lease. */
 const RETRY_MS = [100, 400, 1_500, 5_000] as const;
 
-/** A Workflow in which no step goes on is laid to rest after five minutes. */
-const LONGEST_BETWEEN_STEPS_MS = 240_000;
-
-export type LeasedRunParts = OutcomeParts & {
+export type LeasedRunParts = RunParts & {
   /** Tells the store of this one task; null when there is none. */
   readonly work: (act: WorkAct) => Promise<Worked | null>;
   readonly lease: {
@@ -30,11 +22,8 @@ export type LeasedRunParts = OutcomeParts & {
     /** How long each renewal lasts, ms. */
     readonly ms: number;
   };
-  readonly fetch: TaskContext["fetch"];
-  /** Carries out the work of a step, which takes so many ms at most, and ends as it does; left out, it is simply done. */
-  readonly step?: <T>(key: string, limitMs: number, work: () => Promise<T>) => Promise<T>;
-  /** A task that belongs to a session asks something. */
-  readonly asking: (task: Task) => Promise<unknown>;
+  /** Tells a session that a task of its own asks something. */
+  readonly asking: Sessions["asking"];
 };
 
 /**
@@ -71,22 +60,9 @@ export class LeasedRun {
 
   /** Runs what was claimed until it rests: settled, suspended, failed, or no longer wanted. Never rejects. */
   async perform(): Promise<void> {
-    const tool = toolFor(this.#known(), this.#parts);
-    if ("settles" in tool) return void (await this.#emit(tool.settles));
-    const { signal } = this.#controller;
-    const times = runTimes(tool, this.#parts);
-    const timer = new RunTimer(times, () => this.#controller.abort(new RunAborted("timeout")));
-    try {
-      const end = await runTool(tool, this.#holder(times, timer), signal);
-      const event = this.#lost ? null : eventOf(end, this.#known(), this.#parts);
-      if (event) await this.#emit(event);
-    } catch (error) {
-      if (!this.#lost) await this.#emit(broken(error, this.#known(), this.#parts));
-    } finally {
-      timer.stop();
-      // Whatever of the tool still goes on must see that nobody wants it any more.
-      this.stop();
-    }
+    const task = (): Task => this.#known();
+    await perform({ task, emit: (event) => this.#emit(event) }, this.#controller, this.#parts);
+    this.stop();
   }
 
   /** From now on nothing that this run does counts. */
@@ -101,26 +77,10 @@ export class LeasedRun {
     await this.#tell(() => ({ kind: "heartbeat", lease: lease.id, until: clock() + lease.ms }), true);
   }
 
-  #holder(times: RunTimes, timer: RunTimer): RunHolder {
-    const { clock, limits, fetch, log, step } = this.#parts;
-    const facts = factsOf(this.#known());
-    return {
-      task: () => this.#known(),
-      emit: async (event: TaskEvent) => !this.#controller.signal.aborted && this.#emit(event),
-      clock,
-      limits,
-      fetch,
-      log: (level: LogLevel, message: string, data?: JsonObject) => log(level, message, { ...data, ...facts }),
-      step: step && ((key, work) => timer.during(() => step(key, times.step, work))),
-    };
-  }
-
-  /** Whether it was stored. */
-  async #emit(event: TaskEvent): Promise<boolean> {
+  async #emit(event: TaskEvent): Promise<void> {
     const lease = this.#parts.lease.id;
     const worked = await this.#tell(() => ({ kind: "emit", lease, event }), event.type === "progressed");
-    if (event.type === "asked" && worked?.kind === "returned") this.#announce(worked.task);
-    return !this.#lost && worked !== null;
+    if (event.type === "asked" && worked?.kind === "returned") void tellSession(this.#parts, worked.task);
   }
 
   /** The act is made when its turn comes: a lease is renewed from then on. `brief`: the answer lacks the task's texts. */
@@ -148,13 +108,6 @@ export class LeasedRun {
     if (worked === null || worked.kind === "lost" || worked.kind === "cancelled") this.stop();
   }
 
-  /** For people: an anonymous caller has no feed of its tasks, so its session is told where the question is. */
-  #announce(task: Task): void {
-    if (task.owner !== null || !task.client.session) return;
-    const failed = () => this.#parts.log("warning", "A session could not be told of a question.", { task: task.id });
-    this.#parts.asking(task).catch(failed);
-  }
-
   #known(): Task {
     if (!this.#task) throw new Error("A run begins with a claim.");
     return this.#task;
@@ -172,12 +125,6 @@ export async function cutOff(lease: string, work: LeasedRunParts["work"], limits
 function withTexts(worked: Worked | null, { arguments: args, prepared, extras, steps }: Task): Worked | null {
   if (worked === null || worked.kind === "refused") return worked;
   return { ...worked, task: { ...worked.task, arguments: args, prepared, extras, steps } };
-}
-
-/** Where a step has all the time of the run, and the platform ends what rests between two steps, that is told first. */
-function runTimes(tool: RegisteredTool, parts: LeasedRunParts): RunTimes {
-  const ms = timeoutOf(tool, parts);
-  return { step: ms, other: parts.step ? Math.min(ms, LONGEST_BETWEEN_STEPS_MS) : ms };
 }
 
 /** Told twice, an act changes nothing the second time. */

@@ -1,5 +1,5 @@
 import { randomTaskId, decodeTaskId } from "../task-id";
-import { TaskError } from "../task/errors";
+import { overLimit } from "../task/errors";
 import type { Owner, Task } from "../task/task";
 import type { Watcher } from "./carrier";
 import { Channel, closeOnAbort } from "./channel";
@@ -50,15 +50,10 @@ export class MemoryTaskStore extends IndexedTaskStore {
   }
 
   async occupy(address: string, signal: AbortSignal): Promise<void> {
-    const limit = "MAX_STREAMS_PER_OWNER";
     const { maxStreamsPerOwner } = this.limits;
     const open = this.#streams.get(address) ?? 0;
     if (open >= maxStreamsPerOwner) {
-      throw new TaskError("limit_reached", `${limit} (${maxStreamsPerOwner}) streams are open; close one first.`, {
-        limit,
-        value: maxStreamsPerOwner,
-        retryAfterMs: 5_000,
-      });
+      throw overLimit("MAX_STREAMS_PER_OWNER", maxStreamsPerOwner, "close a stream first.", 5_000);
     }
     this.#streams.set(address, open + 1);
     signal.addEventListener("abort", () => this.#streams.set(address, (this.#streams.get(address) ?? 1) - 1), {

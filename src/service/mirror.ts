@@ -1,5 +1,5 @@
 import { expiresAt, type Task } from "../task/task";
-import { nextDue } from "../task/due";
+import { earliest, nextDue } from "../task/due";
 import { standingOfTask } from "../task/standing";
 import type { Mirror } from "./task-index";
 
@@ -9,6 +9,7 @@ export const LATE_MS = 60_000;
 /** The task's row for its owner's index. `runUntil` is when a run of it must have ended, null when none goes on. */
 export function mirrorOf(task: Task, now: number, retentionMs: number, runUntil: number | null): Mirror {
   const expiry = expiresAt(task, retentionMs);
+  const alarm = earliest(nextDue(task, now), runUntil);
   return {
     id: task.id,
     version: task.version,
@@ -16,14 +17,8 @@ export function mirrorOf(task: Task, now: number, retentionMs: number, runUntil:
     outcome: task.stage.phase === "settled" ? task.stage.outcome.kind : null,
     standing: standingOfTask(task),
     statusAt: task.statusAt,
-    due: sweepAt([nextDue(task, now), runUntil], expiry),
+    // When the sweep should look: at the expiry, or once the task's own alarm must have been lost.
+    due: earliest(expiry, alarm === null ? null : alarm + LATE_MS),
     expiresAt: expiry,
   };
-}
-
-/** When the sweep should look: at the expiry, or once the task's own alarm must have been lost. */
-function sweepAt(alarms: readonly (number | null)[], expiry: number | null): number | null {
-  const late = alarms.flatMap((at) => (at === null ? [] : [at + LATE_MS]));
-  const times = expiry === null ? late : [...late, expiry];
-  return times.length === 0 ? null : Math.min(...times);
 }

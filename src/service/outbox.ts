@@ -1,8 +1,7 @@
 import type { Clock } from "../clock";
+import { backOff } from "./back-off";
 import { withTimeout } from "./with-timeout";
 
-/** Waiting longer than this for the index helps nobody: the outbox tries again by itself. */
-const SEND_TIMEOUT_MS = 5_000;
 const TOUCH_WATCHED_MS = 1_000;
 const TOUCH_UNWATCHED_MS = 15_000;
 
@@ -94,15 +93,13 @@ export class Outbox {
 
   async #send(): Promise<void> {
     try {
-      const told = await withTimeout(this.#parts.send(), SEND_TIMEOUT_MS, "The owner's index did not answer in time.");
-      this.#watched = told.watched;
+      this.#watched = (await withTimeout(this.#parts.send())).watched;
       this.#failures = 0;
       this.#retryAt = null;
     } catch {
       this.#owed = true;
       this.#failures += 1;
-      const backOff = Math.min(300_000, 1000 * 2 ** this.#failures) * (0.75 + this.#parts.random() / 2);
-      this.#retryAt = this.#parts.clock() + Math.round(backOff);
+      this.#retryAt = this.#parts.clock() + backOff(1000 * 2 ** this.#failures, 300_000, this.#parts.random);
       this.#parts.retry();
     } finally {
       this.#sending = null;

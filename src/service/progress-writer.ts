@@ -62,7 +62,7 @@ export class ProgressWriter {
 }
 
 /** Only what is known, and only what JSON can carry: it is stored with the task. */
-function plain({ message, progress, total }: Progress): Progress {
+export function plain({ message, progress, total }: Progress): Progress {
   return {
     ...(typeof message === "string" ? { message: message.slice(0, MAX_MESSAGE_LENGTH) } : {}),
     ...(Number.isFinite(progress) ? { progress: Number(progress) } : {}),

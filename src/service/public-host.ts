@@ -2,23 +2,8 @@
  * Names that only mean something inside a network: special use (RFC 6761, 6762, 8375, 9476) and the customary ones that
  * no public registry will ever hold.
  */
-const LOCAL_SUFFIXES = [
-  "localhost",
-  "local",
-  "localdomain",
-  "internal",
-  "intranet",
-  "private",
-  "corp",
-  "home",
-  "lan",
-  "svc",
-  "home.arpa",
-  "test",
-  "invalid",
-  "alt",
-  "onion",
-];
+const LOCAL_NAME =
+  /(^|\.)(localhost|local|localdomain|internal|intranet|private|corp|home|lan|svc|home\.arpa|test|invalid|alt|onion)$/;
 
 /** IANA special-purpose IPv4 blocks that are not for the public, and multicast: base address and prefix length. */
 const CLOSED_IPV4: readonly (readonly [string, number])[] = [
@@ -48,8 +33,7 @@ export function isPublicHost(hostname: string): boolean {
   if (hostname.startsWith("[")) return isPublicIpv6(hostname.slice(1, -1));
   const name = hostname.toLowerCase().replace(/\.+$/, "");
   if (/^[\d.]+$/.test(name)) return isPublicIpv4(name);
-  if (!name.includes(".")) return false;
-  return !LOCAL_SUFFIXES.some((suffix) => name === suffix || name.endsWith(`.${suffix}`));
+  return name.includes(".") && !LOCAL_NAME.test(name);
 }
 
 function isPublicIpv4(address: string): boolean {

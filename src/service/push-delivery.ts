@@ -1,5 +1,6 @@
 import type { PushTarget } from "../task/task";
 import { ToolError } from "../tool/define-tool";
+import { backOff } from "./back-off";
 import type { Letter } from "./push-letter";
 import type { SafeFetch } from "./safe-fetch";
 import { withTimeout } from "./with-timeout";
@@ -49,7 +50,7 @@ export async function deliver(
 
 /** ms to wait after so many failures before the next attempt. */
 export const pushPause = (failures: number, random: () => number): number =>
-  Math.round(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 3 ** (failures - 1)) * (0.75 + random() / 2));
+  backOff(FIRST_PAUSE_MS * 3 ** (failures - 1), LONGEST_PAUSE_MS, random);
 
 /** All that a header may hold, whatever the door that took these values has checked. */
 const WRITABLE = /^[\t\x20-\x7e\x80-\xff]*$/;

@@ -1,5 +1,7 @@
 import type { Clock } from "../clock";
 import type { JsonObject } from "../task/json";
+import { earliest } from "../task/due";
+import { isSame } from "../task/push";
 import { expiresAt, type PushTarget, type Task } from "../task/task";
 import type { TaskEvent } from "../task/transition";
 import type { LogLevel } from "../tool/context";
@@ -53,7 +55,7 @@ export class Pusher {
   kick(): void {
     const targets = this.#parts.task()?.push ?? [];
     for (const { target } of this.#going.values()) {
-      if (!targets.some((one) => one.id === target.id && wishOf(one) === wishOf(target))) this.#drop(target.id);
+      if (!targets.some((one) => one.id === target.id && isSame(one, target))) this.#drop(target.id);
     }
     for (const target of targets) {
       if (this.#going.has(target.id) || !this.#due(target.id)) continue;
@@ -118,8 +120,9 @@ export class Pusher {
     try {
       news = await letters(task, entries, target);
     } catch (error) {
-      this.#log("error", "A push notification could not be written.", going, { error: String(error) });
-      const unwritten = { reason: "The notification could not be written.", isFinal: false, waitMs: 0 };
+      const reason = "A push notification could not be written.";
+      this.#log("error", reason, going, { error: String(error) });
+      const unwritten = { reason, isFinal: false, waitMs: 0 };
       return this.#failed(going, entries[0]?.seq ?? last, unwritten);
     }
     // What nobody is told of needs no commit of its own, unless there is nothing else.
@@ -173,15 +176,11 @@ export class Pusher {
   }
 }
 
-const wishOf = ({ url, token, authentication, wire }: PushTarget): string =>
-  JSON.stringify([url, token, authentication, wire]);
-
 /**
  * When the alarm must look after the deliveries; null: not at all. What waits for nothing is on its way, or is by the end
  * of this turn: should this process die with it, the alarm of `soon` will do.
  */
 export function pushAlarm({ push, version }: Task, now: number, soon: number): number | null {
   const owed = push.filter(({ cursor }) => cursor < version);
-  const times = owed.map(({ retryAt }) => (retryAt !== null && retryAt > now ? retryAt : soon));
-  return times.length === 0 ? null : Math.min(...times);
+  return earliest(...owed.map(({ retryAt }) => (retryAt !== null && retryAt > now ? retryAt : soon)));
 }

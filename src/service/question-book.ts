@@ -34,9 +34,9 @@ export class QuestionBook {
     return null;
   }
 
-  /** The number of a new question under the key. */
-  nextOccurrence(task: Task, authorKey: string, more: readonly AskedQuestion[]): number {
-    const known = [...task.questions, ...this.#fresh, ...more].filter((question) => question.authorKey === authorKey);
+  /** The number of a new question under the key; no ask has the same key twice. */
+  nextOccurrence(task: Task, authorKey: string): number {
+    const known = [...task.questions, ...this.#fresh].filter((question) => question.authorKey === authorKey);
     return 1 + Math.max(0, ...known.map(({ occurrence }) => occurrence));
   }
 

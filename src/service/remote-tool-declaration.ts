@@ -1,4 +1,4 @@
-import { TaskError } from "../task/errors";
+import { overLimit, TaskError, tooLarge } from "../task/errors";
 import type { JsonText } from "../task/json";
 import { registerTool } from "../tool/registry";
 import { remoteTool, type RemoteTool } from "../tool/remote-tool";
@@ -28,16 +28,8 @@ export function checkRemoteTool(tool: RemoteTool, owns: (name: string) => boolea
 export function declarationText(tool: RemoteTool): JsonText {
   const text = JSON.stringify(tool);
   if (new TextEncoder().encode(text).byteLength <= MAX_REMOTE_TOOL_BYTES) return text;
-  throw new TaskError(
-    "too_large",
-    `The declaration of a remote tool may take ${MAX_REMOTE_TOOL_BYTES} bytes as JSON; make its schemas or texts shorter.`,
-    { limit: "MAX_REMOTE_TOOL_BYTES", value: MAX_REMOTE_TOOL_BYTES },
-  );
+  throw tooLarge("The declaration of a remote tool", "MAX_REMOTE_TOOL_BYTES", MAX_REMOTE_TOOL_BYTES);
 }
 
 export const tooManyTools = (): TaskError =>
-  new TaskError(
-    "limit_reached",
-    `MAX_REMOTE_TOOLS (${MAX_REMOTE_TOOLS}) remote tools are declared; remove one that is not used any more.`,
-    { limit: "MAX_REMOTE_TOOLS", value: MAX_REMOTE_TOOLS },
-  );
+  overLimit("MAX_REMOTE_TOOLS", MAX_REMOTE_TOOLS, "remove a remote tool that is not used any more.");

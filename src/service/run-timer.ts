@@ -1,30 +1,23 @@
-/** How long a run may take, ms. */
-export type RunTimes = {
-  /** One step, where steps are timed by themselves. */
-  readonly step: number;
-  /** What is no such step: before the first, between two, after the last. */
-  readonly other: number;
-};
-
 /** Calls `over` when a run takes too long. */
 export class RunTimer {
-  readonly #times: RunTimes;
   readonly #over: () => void;
+  readonly #betweenSteps: number;
   #steps = 0;
-  #other: ReturnType<typeof setTimeout> | null = null;
+  #timer: ReturnType<typeof setTimeout> | null = null;
   #stopped = false;
 
-  constructor(times: RunTimes, over: () => void) {
-    this.#times = times;
+  /** `betweenSteps`: ms for what is no step that is timed by itself, before the first, between two, after the last. */
+  constructor(over: () => void, betweenSteps: number) {
     this.#over = over;
+    this.#betweenSteps = betweenSteps;
     this.#resume();
   }
 
   /** While a step goes on, only its own time counts. */
-  async during<T>(step: () => Promise<T>): Promise<T> {
-    const timer = setTimeout(this.#over, this.#times.step);
+  async during<T>(ms: number, step: () => Promise<T>): Promise<T> {
+    const timer = setTimeout(this.#over, ms);
     this.#steps += 1;
-    this.#pause();
+    if (this.#timer) clearTimeout(this.#timer);
     try {
       return await step();
     } finally {
@@ -36,15 +29,10 @@ export class RunTimer {
 
   stop(): void {
     this.#stopped = true;
-    this.#pause();
-  }
-
-  #pause(): void {
-    if (this.#other !== null) clearTimeout(this.#other);
-    this.#other = null;
+    if (this.#timer) clearTimeout(this.#timer);
   }
 
   #resume(): void {
-    if (!this.#stopped) this.#other = setTimeout(this.#over, this.#times.other);
+    if (!this.#stopped) this.#timer = setTimeout(this.#over, this.#betweenSteps);
   }
 }

@@ -4,7 +4,7 @@ import type { TaskEvent } from "../task/transition";
 import type { RegisteredTool } from "../tool/registry";
 import { DurableRun, type RunHolder } from "./durable-run";
 import { endingOf, endingOfThrown, swallowed, type Ending } from "./ending";
-import { aborted, isSuspension, RunAborted, Suspension } from "./suspension";
+import { isSuspension, RunAborted, Suspension, unlessAborted } from "./suspension";
 
 export type RunEnd =
   | { readonly kind: "ended"; readonly ending: Ending }
@@ -15,19 +15,18 @@ export type RunEnd =
 /** One run of a task's tool, from the top: what is settled already comes back, the rest is done now. Never throws. */
 export async function runTool(tool: RegisteredTool, holder: RunHolder, signal: AbortSignal): Promise<RunEnd> {
   const run = new DurableRun(holder, signal);
-  const abort = aborted(signal);
   try {
     const parsed = tool.parseArguments(JSON.parse(holder.task().arguments) as JsonObject);
     if (!parsed.ok) throw new TaskError("invalid", `The task's arguments do not fit the tool: ${parsed.message}`);
-    const done = await Promise.race([attempt(() => carryOut(tool, parsed.value, run, holder)), abort.promise]);
-    // A step that began beside what ended the run is finished and stored: it would otherwise be done twice.
-    await Promise.race([run.drain(), abort.promise]);
+    const done = await unlessAborted(
+      signal,
+      attempt(run, () => carryOut(tool, parsed.value, run, holder)),
+    );
     return conclude(tool, run, done, holder.limits.resultLimitBytes);
   } catch (thrown) {
     if (!signal.aborted) return { kind: "ended", ending: endingOfThrown(tool, thrown) };
     return { kind: "aborted", cause: signal.reason instanceof RunAborted ? signal.reason.cause : "settled" };
   } finally {
-    abort.release();
     await run.close();
   }
 }
@@ -55,11 +54,14 @@ const PREPARED = "\0prepared";
 
 type Done = { readonly returned: unknown } | { readonly thrown: unknown };
 
-async function attempt(work: () => unknown): Promise<Done> {
+async function attempt(run: DurableRun, work: () => unknown): Promise<Done> {
   try {
     return { returned: await work() };
   } catch (thrown) {
     return { thrown };
+  } finally {
+    // A step that began beside what ended the run is finished and stored: it would otherwise be done twice.
+    await run.drain();
   }
 }
 

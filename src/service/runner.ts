@@ -1,14 +1,9 @@
-import type { JsonObject } from "../task/json";
 import type { Task } from "../task/task";
 import type { TaskEvent } from "../task/transition";
-import type { LogLevel, TaskContext } from "../tool/context";
-import { factsOf } from "./audit";
-import { broken, eventOf, timeoutOf, toolFor, type OutcomeParts } from "./run-outcome";
-import { runTool, type RunEnd } from "./run-tool";
+import { perform, timeoutOf, type RunParts } from "./perform";
 import { RunAborted } from "./suspension";
 
-export type RunnerParts = OutcomeParts & {
-  readonly fetch: TaskContext["fetch"];
+export type RunnerParts = RunParts & {
   /** Keeps the process up for the work of a run. */
   readonly keepAlive: (work: Promise<unknown>) => void;
   /** The task as it stands. */
@@ -18,11 +13,7 @@ export type RunnerParts = OutcomeParts & {
   readonly ended: () => Promise<void>;
 };
 
-type Run = {
-  readonly controller: AbortController;
-  readonly timer: ReturnType<typeof setTimeout>;
-  readonly until: number;
-};
+type Run = { readonly controller: AbortController; readonly until: number };
 
 /** Runs the task's tool in the process that holds the task, one run at a time; running it yields the next event. */
 export class Runner {
@@ -38,64 +29,26 @@ export class Runner {
     return this.#run?.until ?? null;
   }
 
-  start(task: Task): void {
-    const { limits, clock, keepAlive, log, dispatch } = this.#parts;
-    const tool = toolFor(task, this.#parts);
-    if ("settles" in tool) return void dispatch(tool.settles);
+  start(): void {
+    const { task, clock, keepAlive, dispatch, ended } = this.#parts;
     const controller = new AbortController();
-    const timeoutMs = timeoutOf(tool, this.#parts);
-    const timer = setTimeout(() => controller.abort(new RunAborted("timeout")), timeoutMs);
-    const run: Run = { controller, timer, until: clock() + timeoutMs };
+    const run: Run = { controller, until: clock() + timeoutOf(task(), this.#parts) };
     this.#run = run;
-    const holder = {
-      task: this.#parts.task,
-      // What a run says after it was stopped is dropped.
-      emit: (event: TaskEvent) => this.#run === run && dispatch(event),
-      clock,
-      limits,
-      fetch: this.#parts.fetch,
-      log: (level: LogLevel, message: string, data?: JsonObject) => log(level, message, { ...data, ...factsOf(task) }),
-    };
+    // What a run says after it was stopped is dropped.
+    const emit = (event: TaskEvent): boolean => this.#run === run && dispatch(event);
     keepAlive(
-      runTool(tool, holder, controller.signal)
-        .then((end) => this.#ended(run, end))
-        .catch((error: unknown) => this.#broken(run, error)),
+      perform({ task, emit }, controller, this.#parts)
+        // Storage refuses: the watchdog finds a run that nobody holds, and begins another.
+        .catch(() => {})
+        .then(() => {
+          if (this.#run === run) this.#run = null;
+          return ended();
+        }),
     );
   }
 
   stop(): void {
-    if (!this.#run) return;
-    clearTimeout(this.#run.timer);
-    this.#run.controller.abort(new RunAborted("settled"));
+    this.#run?.controller.abort(new RunAborted("settled"));
     this.#run = null;
-  }
-
-  async #ended(run: Run, end: RunEnd): Promise<void> {
-    clearTimeout(run.timer);
-    if (this.#run !== run) return;
-    const event = eventOf(end, this.#parts.task(), this.#parts);
-    if (event) this.#parts.dispatch(event);
-    this.#over(run);
-    await this.#parts.ended();
-  }
-
-  /** Whatever of the tool still goes on must see that nobody wants it any more. */
-  #over(run: Run): void {
-    clearTimeout(run.timer);
-    run.controller.abort(new RunAborted("settled"));
-    if (this.#run === run) this.#run = null;
-  }
-
-  /** The end of a run could not be stored, or something of ours failed. */
-  async #broken(run: Run, error: unknown): Promise<void> {
-    const { task, dispatch, ended } = this.#parts;
-    const event = broken(error, task(), this.#parts);
-    try {
-      if (this.#run === run) dispatch(event);
-    } catch {
-      // Storage refuses: the watchdog finds a run that nobody holds, and begins another.
-    }
-    this.#over(run);
-    await ended();
   }
 }

@@ -7,8 +7,8 @@ export function toSnapshot(task: Task): TaskSnapshot {
   return { ...facts, openQuestions: outstanding(task).map(({ key, request }) => ({ key, request })) };
 }
 
-/** For feeds: the phase and the kind of outcome without its body, which may be megabytes. */
-export function withoutBody(task: TaskSnapshot): TaskSnapshot {
+/** The phase and the kind of outcome without the body of a result, which may be megabytes. */
+export function withoutBody<T extends Pick<Task, "stage">>(task: T): T {
   if (task.stage.phase !== "settled" || task.stage.outcome.kind !== "result") return task;
   return { ...task, stage: { ...task.stage, outcome: { ...task.stage.outcome, result: "null" } } };
 }

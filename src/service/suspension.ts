@@ -1,3 +1,5 @@
+import { whenAborted } from "./when-aborted";
+
 /** Ends a run that must wait. It travels through the tool as an exception; nothing of it is shown to anybody. */
 export class Suspension extends Error {
   override readonly name = "Suspension";
@@ -26,42 +28,31 @@ export class RunAborted extends Error {
   }
 }
 
-/** Rejects when the signal aborts, so that a tool which ignores its signal cannot hold the run. */
-export function aborted(signal: AbortSignal): { readonly promise: Promise<never>; readonly release: () => void } {
-  let release = (): void => {};
-  const promise = new Promise<never>((_, reject) => {
-    const onAbort = (): void => reject(signal?.reason as Error);
-    if (signal.aborted) return onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    release = () => signal.removeEventListener("abort", onAbort);
-  });
-  promise.catch(() => {});
-  return { promise, release };
+/** What the work comes to; rejects once the signal aborts, so that a tool which ignores its signal cannot hold the run. */
+export async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const abort = Promise.withResolvers<never>();
+  const release = whenAborted(signal, () => abort.reject(signal.reason as Error));
+  try {
+    return await Promise.race([work, abort.promise]);
+  } finally {
+    release();
+  }
 }
 
 /** setTimeout cannot reach further; a longer wait is cut in pieces. */
 export const LONGEST_TIMER_MS = 2_147_483_647;
 
 /** Resolves after `ms`, rejects when the signal aborts. */
-export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+export async function pause(ms: number, signal = new AbortController().signal): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | null = null;
   let left = ms;
-  do {
-    await pauseOnce(Math.min(left, LONGEST_TIMER_MS), signal);
-    left -= LONGEST_TIMER_MS;
-  } while (left > 0);
-}
-
-function pauseOnce(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", onAbort);
-      resolve();
-    }, ms);
-    if (signal?.aborted) onAbort();
-    else signal?.addEventListener("abort", onAbort, { once: true });
-  });
+  try {
+    do {
+      const piece = Math.min(left, LONGEST_TIMER_MS);
+      await unlessAborted(signal, new Promise((resolve) => (timer = setTimeout(resolve, piece))));
+      left -= piece;
+    } while (left > 0);
+  } finally {
+    if (timer) clearTimeout(timer);
+  }
 }

@@ -1,5 +1,5 @@
 import { isExpired, type Owner, type Task, type TaskDraft } from "../task/task";
-import { nextDue } from "../task/due";
+import { earliest, nextDue } from "../task/due";
 import { createTask, transition, type TaskEvent } from "../task/transition";
 import { announce } from "./announce";
 import { eventFor } from "./command-event";
@@ -204,10 +204,8 @@ export class TaskHost {
   #dispatch(event: TaskEvent): boolean {
     const before = this.#task;
     if (!before) return false;
-    const { task, effects } = transition(before, event);
+    const { task, entry } = transition(before, event);
     if (task === before) return false;
-    // What nobody sees has no entry.
-    const entry = effects.find((effect) => effect.type === "log")?.entry ?? null;
     const touched = entry === null || event.type === "progressed" || event.type === "stepped";
     if (!touched) this.#outbox.owe();
     const starts = event.type === "started";
@@ -220,10 +218,8 @@ export class TaskHost {
     if (entry) announce(this.#parts, before, task, entry);
     this.#handOver.settled(before, task);
     if (event.type === "progressed") this.#outbox.touch(() => this.#parts.touch(task), this.#parts.keepAlive);
-    for (const effect of effects) {
-      if (effect.type === "abort") this.#runner.stop();
-      if (effect.type === "start") this.#runner.start(task);
-    }
+    if (task.stage.phase === "settled") this.#runner.stop();
+    if (starts && isRunningHere(task)) this.#runner.start();
     if (before.push.length + task.push.length > 0) this.#pusher.kick();
     return true;
   }
@@ -255,10 +251,7 @@ export class TaskHost {
     const owed = this.#outbox.owes() ? (this.#outbox.retryAt() ?? soon) : null;
     const due = nextDue({ ...task, push: [] }, now);
     const own = due === null ? null : Math.max(due, this.#handOver.notBefore(task));
-    const times = [own, isRunningHere(task) ? watch : null, owed, pushAlarm(task, now, soon)].filter(
-      (at) => at !== null,
-    );
-    return times.length === 0 ? null : Math.min(...times);
+    return earliest(own, isRunningHere(task) ? watch : null, owed, pushAlarm(task, now, soon));
   }
 
   #arm(): void {

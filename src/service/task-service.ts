@@ -1,10 +1,11 @@
-import { notFound, TaskError } from "../task/errors";
+import { notFound, overLimit, tooFast } from "../task/errors";
 import { canonicalJson, type Json, type JsonText } from "../task/json";
 import { MAX_PUSH_TARGETS } from "../task/push";
 import type { Phase, PushWish, TaskDraft } from "../task/task";
 import { digestOf } from "./digest";
 import { draftTask } from "./draft-task";
 import { follow, type FollowMessage } from "./follow";
+import { notCreated, tooManyCreated } from "./not-created";
 import { ownerOf, type Principal } from "./principal";
 import { SESSION_KEYS } from "./sessions";
 import type { SettleOptions, StartRequest, TaskServiceParts } from "./task-requests";
@@ -48,12 +49,8 @@ export class TaskService {
         // The wake of the call that made it may have been lost together with its answer.
         if (created.task.stage.phase !== "settled") await this.#parts.drive?.wake(created.task);
         return { task: created.task, existing: created.kind === "existing" };
-      case "rate":
-        throw tooMany(created.value, created.retryAfterMs);
-      case "conflict":
-        throw new TaskError("conflict", "This idempotency key was used before with other arguments.");
-      case "limit":
-        throw full(created, "finished tasks free their place when they expire");
+      default:
+        throw notCreated(created);
     }
   }
 
@@ -62,11 +59,7 @@ export class TaskService {
     const polled = found(await this.#parts.store.poll(this.#ref(principal, id), options));
     if (polled.kind === "task") return polled.task;
     const { pollBurst } = this.#parts.limits;
-    throw new TaskError(
-      "rate_limited",
-      `This task is polled too fast: after POLL_BURST (${pollBurst}) polls keep to its poll interval.`,
-      { limit: "POLL_BURST", value: pollBurst, retryAfterMs: polled.retryAfterMs },
-    );
+    throw tooFast("POLL_BURST", pollBurst, "keep to the task's poll interval.", polled.retryAfterMs);
   }
 
   /** The same at the end of a wait, which is no poll. Throws `not_found`. */
@@ -104,8 +97,7 @@ export class TaskService {
     await this.#tell(principal, id, { kind: "push", target });
     const { conversation } = found(await this.#read(principal, id, { body: false, conversation: true }));
     if (conversation?.push.some((one) => one.id === target.id)) return;
-    const message = `This task has ${MAX_PUSH_TARGETS} push notification configurations; delete one first.`;
-    throw new TaskError("limit_reached", message, { limit: "MAX_PUSH_TARGETS", value: MAX_PUSH_TARGETS });
+    throw overLimit("MAX_PUSH_TARGETS", MAX_PUSH_TARGETS, "delete a push notification configuration first.");
   }
 
   /** Throws `not_found`; that there was none of this id is nothing. */
@@ -216,11 +208,7 @@ export class TaskService {
       case "conflict":
         return claimed;
       case "limit":
-        throw new TaskError(
-          "limit_reached",
-          `This session has used its ${SESSION_KEYS} idempotency keys; call without one, or in a new session.`,
-          { limit: "SESSION_KEYS", value: SESSION_KEYS },
-        );
+        throw overLimit("SESSION_KEYS", SESSION_KEYS, "call without an idempotency key, or in a new session.");
     }
   }
 
@@ -233,7 +221,7 @@ export class TaskService {
   async admit(principal: Principal): Promise<void> {
     if (principal.kind !== "anonymous") return;
     const retryAfterMs = await this.#parts.store.admit(principal.address ?? "");
-    if (retryAfterMs !== null) throw tooMany(this.#parts.limits.createsPerMinute, retryAfterMs);
+    if (retryAfterMs !== null) throw tooManyCreated(this.#parts.limits.createsPerMinute, retryAfterMs);
   }
 
   async #tell(principal: Principal, id: string, command: Command): Promise<Told> {
@@ -253,17 +241,6 @@ export class TaskService {
     return { id, owner: ownerOf(principal) };
   }
 }
-
-/** `hint`: how a place comes free. */
-export const full = ({ limit, value }: { readonly limit: string; readonly value: number }, hint: string): TaskError =>
-  new TaskError("limit_reached", `${limit} (${value}) is reached; ${hint}.`, { limit, value, retryAfterMs: 60_000 });
-
-export const tooMany = (value: number, retryAfterMs: number): TaskError =>
-  new TaskError("rate_limited", `CREATES_PER_MINUTE (${value}) is used up; the next minute brings new ones.`, {
-    limit: "CREATES_PER_MINUTE",
-    value,
-    retryAfterMs,
-  });
 
 function found<T>(value: T | null): T {
   if (value === null) throw notFound();

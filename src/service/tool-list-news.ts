@@ -8,7 +8,6 @@ export async function* withOtherChanges(
 ): AsyncGenerator<ToolListNews, void, undefined> {
   const channel = new Channel<ToolListNews>();
   let ready = false;
-  let broken: { readonly reason: unknown } | null = null;
   const pump = async <T>(source: AsyncIterable<T>, of: (one: T) => ToolListNews): Promise<void> => {
     for await (const one of source) {
       const told = of(one);
@@ -18,9 +17,7 @@ export async function* withOtherChanges(
     }
   };
   void Promise.all([pump(others, () => "changed"), pump(news, (one) => one)])
-    .catch((reason: unknown) => (broken = { reason }))
-    .finally(() => channel.close());
+    .then(() => channel.close())
+    .catch((reason: unknown) => channel.close({ reason }));
   yield* channel;
-  const failure = broken as { readonly reason: unknown } | null;
-  if (failure) throw failure.reason;
 }

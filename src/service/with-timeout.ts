@@ -1,5 +1,5 @@
-/** Rejects with the message when the work takes longer; the work itself goes on. */
-export function withTimeout<T>(work: Promise<T>, ms: number, message: string): Promise<T> {
+/** Rejects when the work takes longer; the work itself goes on. Whatever another service does not answer is tried again. */
+export function withTimeout<T>(work: Promise<T>, ms = 5_000, message = "It did not answer in time."): Promise<T> {
   let timer: ReturnType<typeof setTimeout>;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(message)), ms);

@@ -14,10 +14,7 @@ export function endingOf(task: Task, result: JsonText, limitBytes: number): Endi
   const schema = output === null ? undefined : compileJsonSchema(JSON.parse(output) as JsonObject, "The tool's output");
   const checked = toCallToolResult(parsed(result), schema);
   if (!checked.ok) throw new TaskError("invalid", `The result is not one of "${task.tool}": ${checked.message}`);
-  const ending = resultEnding(checked.value, limitBytes);
-  if (ending.outcome.kind !== "error") return ending;
-  const { message } = ending.outcome.error;
-  throw new TaskError("too_large", message, { limit: "RESULT_LIMIT_BYTES", value: limitBytes });
+  return resultEnding(checked.value, limitBytes);
 }
 
 /** Whether a worker that settled its task with this result tells it again. */

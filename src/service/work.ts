@@ -11,12 +11,13 @@ import {
   type RpcError,
   type Task,
 } from "../task/task";
-import type { TaskEvent } from "../task/transition";
+import { failure, type TaskEvent } from "../task/transition";
 import { canBeAsked } from "../tool/asks";
 import { jsonText } from "./ending";
 import type { Limits } from "./limits";
 import { QuestionBook } from "./question-book";
 import { failedAttempt, restarted } from "./setback";
+import { withoutBody } from "./snapshot";
 import { longestWait, raisedTtl } from "./ttl";
 import { endingOf, isSameError, isSameResult } from "./work-result";
 
@@ -89,12 +90,12 @@ export function planWork(task: Task, act: WorkAct, parts: Parts): WorkPlan {
   if (act.kind === "offered") return { events: [offered(task, parts.now)], answer: standing };
   if (act.kind === "abandoned") return { events: abandoned(task, act.reason, parts), answer: standing };
   if (task.lease?.id !== act.lease) return nothing({ kind: "lost", task });
-  if (task.stage.phase === "settled") return nothing(afterTheEnd(task, act));
+  if (task.stage.phase === "settled") return nothing(afterTheEnd(task, task.stage.outcome, act));
   // Lapsed by the clock, whether or not the alarm has seen it: the next claim may be on its way.
   if (task.lease.until <= parts.now && lapses(task))
     return { events: lapseOf(task, parts), answer: (now) => ({ kind: "lost", task: now }) };
   try {
-    return { events: eventsOf(task, act, parts), answer: (now) => answerOf(now, act) };
+    return { events: eventsOf(task, act, parts), answer: standing };
   } catch (error) {
     if (!(error instanceof TaskError)) throw error;
     // A run that contradicts itself is a fault of ours only where the run is.
@@ -111,7 +112,7 @@ function lapseOf(task: Task, parts: Parts): readonly TaskEvent[] {
   if (task.stage.phase === "settled" || !task.lease || task.lease.until > parts.now || !lapses(task)) return [];
   if (task.stage.phase === "working" && task.runs.in !== "queue") return [restarted(task, parts.limits, parts.now)];
   const message = `The worker "${task.lease.worker}" stopped reporting.`;
-  return [{ ...failure(task, failed(message), message, parts), type: "lease_lapsed" }];
+  return [{ ...failedRun(task, failure(message), message, parts), type: "lease_lapsed" }];
 }
 
 /** A run that was silent and goes on, as its engine says, has its lease for as long again. */
@@ -120,10 +121,16 @@ const offered = (task: Task, now: number): TaskEvent =>
     ? { type: "renewed", at: now, until: now + (task.lease?.ms ?? DEFAULT_LEASE_MS) }
     : { type: "offered", at: now };
 
-function abandoned({ runs }: Task, reason: string, { limits, now }: Parts): readonly TaskEvent[] {
-  if (runs.in !== "workflow") return [];
-  return [{ type: "settled", at: now, outcome: failed(reason), statusMessage: reason, minTtlMs: limits.minTtlMs }];
-}
+const abandoned = ({ runs }: Task, reason: string, parts: Parts): readonly TaskEvent[] =>
+  runs.in === "workflow" ? [settled(failure(reason), reason, parts)] : [];
+
+const settled = (outcome: Outcome, statusMessage: string | null, { limits, now }: Parts): TaskEvent => ({
+  type: "settled",
+  at: now,
+  outcome,
+  statusMessage,
+  minTtlMs: limits.minTtlMs,
+});
 
 /**
  * Without what whoever acts need not be told again: it knows what it claimed, and may have to carry it far. What the
@@ -133,12 +140,8 @@ export function lean(act: WorkAct, worked: Worked): Worked {
   if (worked.kind === "refused") return worked;
   const heard: Task = { ...worked.task, turns: [], push: [] };
   if (needsTexts(act, worked)) return { ...worked, task: heard };
-  const { stage, ...task } = { ...heard, arguments: "", prepared: null, extras: null, steps: new Map() };
-  const bare =
-    stage.phase === "settled" && stage.outcome.kind === "result"
-      ? { ...stage, outcome: { ...stage.outcome, result: "" } }
-      : stage;
-  return { ...worked, task: { ...task, stage: bare } };
+  const bare = withoutBody({ ...heard, arguments: "", prepared: null, extras: null, steps: new Map() });
+  return { ...worked, task: bare };
 }
 
 /** A run of our own begins with all of the task, and goes on with the steps as they were stored. */
@@ -190,15 +193,14 @@ function eventsOf(task: Task, act: LeasedAct, parts: Parts): readonly TaskEvent[
       return askEvents(task, act.questions, act.timeoutMs, parts);
     case "complete": {
       const { outcome, statusMessage } = endingOf(task, act.result, limits.resultLimitBytes);
-      return [{ type: "settled", at, outcome, statusMessage, minTtlMs: limits.minTtlMs }];
+      return [settled(outcome, statusMessage, parts)];
     }
     case "fail": {
       const { message } = act.error;
       jsonText(act.error, limits.resultLimitBytes, "The error");
       const giveUp: Outcome = { kind: "error", error: act.error };
-      if (!act.retry)
-        return [{ type: "settled", at, outcome: giveUp, statusMessage: message, minTtlMs: limits.minTtlMs }];
-      return [{ ...failure(task, giveUp, message, parts), type: "attempt_failed" }];
+      if (!act.retry) return [settled(giveUp, message, parts)];
+      return [{ ...failedRun(task, giveUp, message, parts), type: "attempt_failed" }];
     }
     case "release":
       return [{ type: "released", at }];
@@ -229,7 +231,7 @@ function askEvents(
   const fresh: AskedQuestion[] = [];
   for (const [authorKey, request] of requests) {
     if (book.find(task, authorKey, request)) continue;
-    fresh.push({ authorKey, occurrence: book.nextOccurrence(task, authorKey, fresh), request, deadline });
+    fresh.push({ authorKey, occurrence: book.nextOccurrence(task, authorKey), request, deadline });
   }
   // The answer to an earlier ask was lost: this is the same one.
   if (fresh.length === 0) return [];
@@ -239,24 +241,14 @@ function askEvents(
   ];
 }
 
-function answerOf(task: Task, act: LeasedAct): Worked {
+/** Whoever gave it back or failed has no lease any more. */
+function standing(task: Task): Worked {
   if (task.stage.phase === "settled") return { kind: "settled", task };
-  return act.kind === "release" || act.kind === "fail" || task.lease === null
-    ? { kind: "returned", task }
-    : { kind: "held", task };
+  return { kind: task.lease === null ? "returned" : "held", task };
 }
 
-const standing = (task: Task): Worked =>
-  task.stage.phase === "settled"
-    ? { kind: "settled", task }
-    : task.lease === null
-      ? { kind: "returned", task }
-      : { kind: "held", task };
-
 /** The task is settled, and this worker was the last to have it. Telling the same again is no fault. */
-function afterTheEnd(task: Task, act: LeasedAct): Worked {
-  if (task.stage.phase !== "settled") return { kind: "lost", task };
-  const { outcome } = task.stage;
+function afterTheEnd(task: Task, outcome: Outcome, act: LeasedAct): Worked {
   if (outcome.kind === "cancelled" || outcome.kind === "expired") return { kind: "cancelled", task };
   return isSame(task, outcome, act) ? { kind: "settled", task } : { kind: "lost", task };
 }
@@ -266,11 +258,9 @@ function isSame(task: Task, outcome: Outcome, act: LeasedAct): boolean {
   return act.kind === "fail" && isSameError(outcome, act.error);
 }
 
-function failure(task: Task, giveUp: Outcome, reason: string, { limits, now, random }: Parts) {
+function failedRun(task: Task, giveUp: Outcome, reason: string, { limits, now, random }: Parts) {
   const most = (task.runs.in === "queue" ? task.runs.maxAttempts : null) ?? limits.maxAttempts;
   return failedAttempt(task, giveUp, reason, { most, limits, at: now, random });
 }
-
-const failed = (message: string): Outcome => ({ kind: "error", error: { code: -32603, message } });
 
 const nothing = (worked: Worked): WorkPlan => ({ events: [], answer: () => worked });

@@ -1,6 +1,5 @@
 import { isExpired, outstanding, type Task } from "../task/task";
 import { LeasedRun, type LeasedRunParts } from "./leased-run";
-import { pause } from "./suspension";
 
 const HEARTBEAT_MS = 10_000;
 
@@ -78,7 +77,10 @@ async function takeTurn(parts: WorkflowRunParts): Promise<Turn> {
     },
   });
   try {
-    if (await run.claim()) await performed(run);
+    if (await run.claim()) {
+      const beat = setInterval(() => void run.heartbeat(), HEARTBEAT_MS);
+      await run.perform().finally(() => clearInterval(beat));
+    }
   } catch (error) {
     log("error", "A Workflow could not reach its task.", { error: String(error) });
     return { reached: false, task: null };
@@ -105,15 +107,6 @@ async function carriedOut<T>(
   return end;
 }
 
-async function performed(run: LeasedRun): Promise<void> {
-  const beat = setInterval(() => void run.heartbeat(), HEARTBEAT_MS);
-  try {
-    await run.perform();
-  } finally {
-    clearInterval(beat);
-  }
-}
-
 const isOver = (task: Task | null, { clock, limits }: WorkflowRunParts): boolean =>
   task === null || task.stage.phase === "settled" || isExpired(task, clock(), limits.retentionMs);
 
@@ -127,7 +120,7 @@ async function rest(task: Task | null, { engine, clock }: WorkflowRunParts): Pro
   if (until === null) return engine.sleep(nameOf("pause", task), PAUSE_MS);
   const ms = until - clock();
   if (ms > SHORT_MS) return engine.sleep(nameOf("sleep", task), inRange(ms));
-  await pause(Math.max(0, ms));
+  await new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** When its next run begins, Unix ms; null where there should be one already, and somebody else may have it. */

@@ -1,10 +1,10 @@
 import type { RecordContent } from "../record/command";
 import type { Namespace } from "../record/record";
 import { digestOf } from "../service/digest";
+import { checkedKey } from "../service/idempotency-key";
+import { notCreated } from "../service/not-created";
 import type { RecordCreated } from "../service/record-store";
-import { full, tooMany } from "../service/task-service";
 import type { IdempotencyKey } from "../service/task-store";
-import { TaskError } from "../task/errors";
 import type { Created } from "./api";
 import { asCalled } from "./chosen-ids";
 
@@ -19,9 +19,7 @@ export async function idempotencyOf(
   asked: { readonly id: string | undefined; readonly content: RecordContent },
 ): Promise<IdempotencyKey | null> {
   if (key === undefined) return null;
-  if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
-    throw new TaskError("invalid", "An idempotency key has 1 to 255 visible ASCII characters.");
-  }
+  checkedKey(key);
   if (owners === "separate" && owner === null) return null;
   return { key: JSON.stringify([owner, key]), digest: await digestOf(JSON.stringify(asked)) };
 }
@@ -34,11 +32,7 @@ export function toCreated(created: RecordCreated): Created {
       return { kind: created.kind, record: asCalled(created.record) };
     case "taken":
       return created;
-    case "conflict":
-      throw new TaskError("conflict", "This idempotency key was used before with another record.");
-    case "rate":
-      throw tooMany(created.value, created.retryAfterMs);
-    case "limit":
-      throw full(created, "a record that goes frees its place");
+    default:
+      throw notCreated(created);
   }
 }

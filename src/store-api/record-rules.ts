@@ -3,7 +3,7 @@ import { isJson, isJsonObject } from "../record/members";
 import { STATUSES, type Namespace, type RecordStatus, type TaskFields } from "../record/record";
 import { isLarger } from "../record/record-size";
 import type { Limits } from "../service/limits";
-import { TaskError } from "../task/errors";
+import { TaskError, tooLarge } from "../task/errors";
 import type { JsonText } from "../task/json";
 import type { RecordDraft } from "./api";
 import { given } from "./given";
@@ -53,7 +53,7 @@ export function isStatus(value: unknown): value is RecordStatus {
 export function contentOf(draft: RecordDraft, namespace: Namespace, limits: Limits): RecordContent {
   const { task, document = "{}", ttlMs = null } = checked(draft, namespace, limits);
   const content = { task: namespace.kind === "task" ? { ...BLANK, ...task } : null, document, ttlMs };
-  if (isLarger(content, limits.resultLimitBytes)) throw tooLarge(limits);
+  if (isLarger(content, limits.resultLimitBytes)) throw recordTooLarge(limits);
   return content;
 }
 
@@ -93,11 +93,8 @@ export function mustBeWhole(what: string, value: unknown, least = 0): void {
 const isWhole = (value: unknown, least: number): value is number =>
   Number.isSafeInteger(value) && Number(value) >= least;
 
-export const tooLarge = ({ resultLimitBytes }: Limits): TaskError =>
-  new TaskError("too_large", `The record would be larger than RESULT_LIMIT_BYTES (${resultLimitBytes} bytes).`, {
-    limit: "RESULT_LIMIT_BYTES",
-    value: resultLimitBytes,
-  });
+export const recordTooLarge = ({ resultLimitBytes }: Limits): TaskError =>
+  tooLarge("The record", "RESULT_LIMIT_BYTES", resultLimitBytes);
 
 function checkedTask(task: Partial<TaskFields>): Partial<TaskFields> {
   check(typeof task === "object" && task !== null, "task must be an object.");

@@ -22,7 +22,7 @@ import {
   mustBeId,
   mustBeWhole,
   taskInPlace,
-  tooLarge,
+  recordTooLarge,
 } from "./record-rules";
 
 export type StoreServiceParts = {
@@ -237,7 +237,7 @@ class StoreService implements StoreApi {
     const { limits } = this.#parts;
     const bounded = { ...command, maxBytes: limits.resultLimitBytes };
     const told = await find(place, id, (key) => this.#records.write(key, place.asker, bounded));
-    if (told?.kind === "too_large") throw tooLarge(limits);
+    if (told?.kind === "too_large") throw recordTooLarge(limits);
     return told && { ...told, record: asCalled(told.record) };
   }
 }

@@ -1,4 +1,3 @@
-import { pushDue } from "./push";
 import { outstanding, type Task } from "./task";
 
 /** A queue or a Workflow that lost what it was told is told again, this long after. */
@@ -7,19 +6,23 @@ const OFFER_AGAIN_MS = 900_000;
 /** A Workflow that sleeps wakes by itself; one that has overslept by so much is called. */
 const OVERSLEPT_MS = 5_000;
 
+/** When a run may begin, Unix ms: -Infinity where nothing holds the task back; null while one goes on or the task waits. */
+function startsAt({ stage }: Pick<Task, "stage">): number | null {
+  if (stage.phase === "submitted") return -Infinity;
+  if (stage.phase !== "working" || stage.activity.kind === "running") return null;
+  return stage.activity.kind === "due" ? -Infinity : stage.activity.until;
+}
+
 /** Whether a run may begin: nothing holds the task back, and none goes on. */
-export function mayStart({ stage }: Pick<Task, "stage">, at: number): boolean {
-  if (stage.phase === "submitted") return true;
-  if (stage.phase !== "working") return false;
-  switch (stage.activity.kind) {
-    case "running":
-      return false;
-    case "due":
-      return true;
-    case "sleeping":
-    case "backing_off":
-      return at >= stage.activity.until;
-  }
+export function mayStart(task: Pick<Task, "stage">, at: number): boolean {
+  const start = startsAt(task);
+  return start !== null && start <= at;
+}
+
+/** The first of these instants; null for none. */
+export function earliest(...times: readonly (number | null)[]): number | null {
+  const first = Math.min(...times.map((at) => at ?? Infinity));
+  return first === Infinity ? null : first;
 }
 
 type Offerable = Pick<Task, "runs" | "stage" | "offeredAt" | "lease">;
@@ -48,10 +51,13 @@ const grace = ({ runs }: Pick<Task, "runs">): number => (runs.in === "workflow" 
  * `now` is for a clock that was set back: what waits for nothing waits no longer than until then.
  */
 export function nextDue(task: Task, now = Infinity): number | null {
-  const push = pushDue(task, now) ?? Infinity;
-  const earliest = task.stage.phase === "settled" ? push : Math.min(ownDue(task, now), endOf(task), push);
-  return earliest === Infinity ? null : earliest;
+  const push = pushDue(task, now);
+  return task.stage.phase === "settled" ? push : earliest(ownDue(task, now), endOf(task), push);
 }
+
+/** When somebody is to be told something. */
+export const pushDue = ({ push, version, updatedAt }: Task, now: number): number | null =>
+  earliest(...push.filter(({ cursor }) => cursor < version).map(({ retryAt }) => retryAt ?? Math.min(updatedAt, now)));
 
 /** The same but for the expiry: when somebody has to set it going, for whoever does not keep it. */
 export const nextWork = (task: Task, now?: number): number | null => nextDue({ ...task, ttlMs: null }, now);
@@ -60,24 +66,10 @@ const endOf = ({ lease, ttlMs, createdAt }: Task): number =>
   Math.min(lease?.until ?? Infinity, ttlMs === null ? Infinity : createdAt + ttlMs);
 
 function ownDue(task: Task, now: number): number {
-  const { stage, offeredAt } = task;
-  switch (stage.phase) {
-    case "submitted":
-      return offeredAt === null ? Math.min(task.updatedAt, now) : offeredAt + OFFER_AGAIN_MS;
-    case "input_required":
-      return Math.min(...outstanding(task).map((question) => question.deadline));
-    case "working":
-      switch (stage.activity.kind) {
-        case "due":
-          return offeredAt === null ? Math.min(task.updatedAt, now) : offeredAt + OFFER_AGAIN_MS;
-        case "sleeping":
-        case "backing_off":
-          return offeredAt === null ? stage.activity.until + grace(task) : offeredAt + OFFER_AGAIN_MS;
-        case "running":
-          return Infinity;
-      }
-    // falls through is impossible: every activity returned
-    case "settled":
-      return Infinity;
-  }
+  const { stage, offeredAt, updatedAt } = task;
+  if (stage.phase === "input_required") return Math.min(...outstanding(task).map((question) => question.deadline));
+  const start = startsAt(task);
+  if (start === null) return Infinity;
+  if (offeredAt !== null) return offeredAt + OFFER_AGAIN_MS;
+  return start === -Infinity ? Math.min(updatedAt, now) : start + grace(task);
 }

@@ -35,5 +35,21 @@ export class TaskError extends Error {
   }
 }
 
+/** More of something than a limit allows: `rest` goes on from its name and value, and says what to do. */
+export const overLimit = (limit: string, value: number, rest: string, retryAfterMs?: number): TaskError =>
+  new TaskError("limit_reached", `${limit} (${value}) is reached; ${rest}`, {
+    limit,
+    value,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
+
+/** Faster than a limit allows. */
+export const tooFast = (limit: string, value: number, rest: string, retryAfterMs: number): TaskError =>
+  new TaskError("rate_limited", `${limit} (${value}) is used up; ${rest}`, { limit, value, retryAfterMs });
+
+/** Larger than a limit allows, in bytes. */
+export const tooLarge = (what: string, limit: string, value: number): TaskError =>
+  new TaskError("too_large", `${what} is larger than ${limit} (${value} bytes).`, { limit, value });
+
 /** Missing, foreign, forged, mistyped and expired read the same on every door. */
 export const notFound = (): TaskError => new TaskError("not_found", "No such task, or it has expired.");

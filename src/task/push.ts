@@ -1,5 +1,5 @@
 import type { PushEvent } from "./event";
-import type { PushTarget, Task } from "./task";
+import type { PushTarget, PushWish, Task } from "./task";
 
 /** So many places may be told of one task. */
 export const MAX_PUSH_TARGETS = 10;
@@ -16,7 +16,7 @@ export function pushed(task: Task, event: PushEvent): Task {
       const known = task.push.find(({ id }) => id === target.id);
       if (!known && task.push.length >= MAX_PUSH_TARGETS) return task;
       const set: PushTarget = { cursor: task.version, dead: [], ...known, ...target, failures: 0, retryAt: null };
-      if (known && isSame(known, set)) return task;
+      if (known?.failures === 0 && isSame(known, set)) return task;
       return { ...task, push: known ? task.push.map((one) => (one === known ? set : one)) : [...task.push, set] };
     }
     case "push_removed": {
@@ -49,19 +49,10 @@ function changed(
   return next ? { ...task, push: task.push.map((one) => (one === known ? { ...one, ...next } : one)) } : task;
 }
 
-const isSame = (a: PushTarget, b: PushTarget): boolean =>
-  a.failures === b.failures &&
+/** Whether the same is told to the same, in the same way. */
+export const isSame = (a: PushWish, b: PushWish): boolean =>
   a.url === b.url &&
   a.token === b.token &&
   a.wire === b.wire &&
   a.authentication?.scheme === b.authentication?.scheme &&
   a.authentication?.credentials === b.authentication?.credentials;
-
-/** Unix ms from which on somebody is to be told something; null when all have been. */
-export function pushDue(
-  { push, version, updatedAt }: Pick<Task, "push" | "version" | "updatedAt">,
-  now: number,
-): number | null {
-  const due = push.filter(({ cursor }) => cursor < version).map(({ retryAt }) => retryAt ?? Math.min(updatedAt, now));
-  return due.length === 0 ? null : Math.min(...due);
-}

@@ -81,7 +81,8 @@ function freshKey(questions: readonly Question[], authorKey: string): string {
   return key;
 }
 
-function explained(request: InputRequest, reason: string): InputRequest {
+/** The same request, whose message says why it is made again. */
+export function explained(request: InputRequest, reason: string): InputRequest {
   const message = request.params["message"];
   if (typeof message !== "string") return request;
   return {

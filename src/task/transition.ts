@@ -16,17 +16,11 @@ import {
 
 export type { Slept, TaskEvent } from "./event";
 
-export type Effect =
-  /** Begin a run of the tool. */
-  | { readonly type: "start" }
-  /** Stop the run that may be going on; its results are dropped. */
-  | { readonly type: "abort" }
-  | { readonly type: "log"; readonly entry: LogEntry };
-
-export type Transition = { readonly task: Task; readonly effects: readonly Effect[] };
+/** `entry` null: nobody sees the change, if there is one. */
+export type Transition = { readonly task: Task; readonly entry: LogEntry | null };
 
 /** A new task and the first line of its log. */
-export function createTask({ missing, ...draft }: TaskDraft): { readonly task: Task; readonly entry: LogEntry } {
+export function createTask({ missing, ...draft }: TaskDraft): Transition & { readonly entry: LogEntry } {
   const task: Task = {
     ...draft,
     startedAt: null,
@@ -53,115 +47,98 @@ export function createTask({ missing, ...draft }: TaskDraft): { readonly task: T
 }
 
 /**
- * The whole life of a task. Total: a late, duplicate or meaningless event returns the same reference and no effects;
+ * The whole life of a task. Total: a late, duplicate or meaningless event returns the same reference and no entry;
  * whether that is an error is the wire's business. Settled is final.
  */
 export function transition(task: Task, event: TaskEvent): Transition {
   if (isPush(event)) return unseen(pushed(task, event));
-  if (task.stage.phase === "settled") return unchanged(task);
+  if (task.stage.phase === "settled") return unseen(task);
   // It reads as missing from its end on: nothing that comes later brings it back.
   if (event.type !== "expired" && isExpired(task, event.at, Infinity)) {
     return transition(task, { type: "expired", at: event.at });
   }
   const at = Math.max(event.at, task.updatedAt);
   const running = task.stage.phase === "working" && task.stage.activity.kind === "running";
+  if (event.type === "renewed") {
+    const { lease } = task;
+    return unseen(lease && event.until > lease.until ? { ...task, lease: { ...lease, until: event.until } } : task);
+  }
+  const to = (change: Change, keys?: readonly string[]): Transition => accept(task, event.type, at, change, keys);
   switch (event.type) {
     case "started":
-      if (!mayStart(task, event.at)) return unchanged(task);
-      return accept(
-        task,
-        event.type,
-        at,
-        {
-          startedAt: task.startedAt ?? at,
-          stage: working("running"),
-          ...(event.lease ? { lease: event.lease, offeredAt: null } : {}),
-        },
-        event.lease ? [] : [{ type: "start" }],
-      );
+    case "claimed": {
+      if (!mayStart(task, event.at)) return unseen(task);
+      const { lease } = event;
+      const begun = { startedAt: task.startedAt ?? at, stage: working("running") };
+      return to(lease ? { ...begun, lease, offeredAt: null } : begun);
+    }
     case "offered":
-      if (task.runs.in === "object" || !mayStart(task, event.at)) return unchanged(task);
-      if (task.offeredAt === null) return accept(task, event.type, at, { offeredAt: at });
-      return event.at > task.offeredAt ? unseen({ ...task, offeredAt: event.at }) : unchanged(task);
-    case "claimed":
-      if (!mayStart(task, event.at)) return unchanged(task);
-      return accept(task, event.type, at, {
-        startedAt: task.startedAt ?? at,
-        stage: working("running"),
-        lease: event.lease,
-        offeredAt: null,
-      });
-    case "renewed":
-      if (!task.lease || event.until <= task.lease.until) return unchanged(task);
-      return unseen({ ...task, lease: { ...task.lease, until: event.until } });
+      if (task.runs.in === "object" || !mayStart(task, event.at)) return unseen(task);
+      if (task.offeredAt === null) return to({ offeredAt: at });
+      return unseen(event.at > task.offeredAt ? { ...task, offeredAt: event.at } : task);
     case "released":
-      if (!task.lease) return unchanged(task);
-      return accept(task, event.type, at, { lease: null, ...(running ? { stage: working("due") } : {}) });
+      if (!task.lease) return unseen(task);
+      return to({ lease: null, ...(running ? { stage: working("due") } : {}) });
     case "lease_lapsed":
-      if (!task.lease) return unchanged(task);
-      return running ? failAttempt(task, event, at) : accept(task, event.type, at, { lease: null });
+      if (!task.lease) return unseen(task);
+      return running ? failAttempt(task, event, at) : to({ lease: null });
     case "restarted": {
-      if (!running) return unchanged(task);
+      if (!running) return unseen(task);
       const restarts = task.restarts + 1;
-      if (restarts <= event.maxRestarts)
-        return accept(task, event.type, at, { restarts, stage: pausing(at, event.retryAt), lease: null });
+      if (restarts <= event.maxRestarts) return to({ restarts, stage: pausing(at, event.retryAt), lease: null });
       const message = `The task was given up after restarts of the platform had interrupted it ${restarts} times.`;
       return settle({ ...task, restarts }, event.type, at, failure(message), message, event.minTtlMs);
     }
     case "progressed":
-      if (!running || sameProgress(task.progress, event.progress)) return unchanged(task);
-      return accept(task, event.type, at, { progress: event.progress, statusMessage: null });
+      if (!running || sameProgress(task.progress, event.progress)) return unseen(task);
+      return to({ progress: event.progress, statusMessage: null });
     case "stepped":
-      if (!running || task.steps.has(event.key)) return unchanged(task);
-      return accept(task, event.type, at, { steps: new Map(task.steps).set(event.key, event.value), attempts: 0 });
+      if (!running || task.steps.has(event.key)) return unseen(task);
+      return to({ steps: new Map(task.steps).set(event.key, event.value), attempts: 0 });
     case "asked": {
-      if (!running) return unchanged(task);
+      if (!running) return unseen(task);
       const { questions, keys } = ask(task.questions, event.questions, at);
       const sleeps = event.sleeps.reduce(withSleep, task.sleeps);
       const rest = suspended(task);
-      return accept(
-        task,
-        event.type,
-        at,
+      return to(
         { questions, sleeps, ttlMs: event.ttlMs, ...rest, ...awaiting({ ...task, ...rest }, questions, at) },
-        [],
         keys,
       );
     }
     case "slept": {
-      if (!running || event.sleeps.length === 0) return unchanged(task);
+      if (!running || event.sleeps.length === 0) return unseen(task);
       const sleeps = event.sleeps.reduce(withSleep, task.sleeps);
       const until = Math.min(...event.sleeps.map(({ ordinal }) => sleeps[ordinal] as number));
       const stage = { phase: "working", activity: { kind: "sleeping", until } } as const;
-      return accept(task, event.type, at, { sleeps, ttlMs: event.ttlMs, stage, ...suspended(task) });
+      return to({ sleeps, ttlMs: event.ttlMs, stage, ...suspended(task) });
     }
     case "answered":
     case "questions_lapsed": {
       const turn = event.type === "answered" ? event.turn : undefined;
-      if (turn && isKnown(task.turns, turn)) return unchanged(task);
+      if (turn && isKnown(task.turns, turn)) return unseen(task);
       const { questions, keys } =
         event.type === "answered"
           ? answered(task.questions, event.answers, event.refused, at)
           : lapse(task.questions, at);
       const turns = turn ? withTurn(task.turns, turn) : task.turns;
-      if (keys.length === 0) return turn ? accept(task, "said", at, { turns }) : unchanged(task);
+      if (keys.length === 0) return turn ? accept(task, "said", at, { turns }) : unseen(task);
       const given = givenArguments(task, questions);
       if (given === null) {
         const reason = "The arguments that were asked for were not given.";
         const refused = { ...task, questions, turns };
         return settle(refused, event.type, at, { kind: "rejected", reason }, reason, null, keys);
       }
-      return accept(task, event.type, at, { questions, turns, ...given, ...awaiting(task, questions, at) }, [], keys);
+      return to({ questions, turns, ...given, ...awaiting(task, questions, at) }, keys);
     }
     case "said": {
-      if (isKnown(task.turns, event.turn)) return unchanged(task);
+      if (isKnown(task.turns, event.turn)) return unseen(task);
       const turns = withTurn(task.turns, event.turn);
       // Somebody else may have answered in the meantime: then there is nothing to explain.
       const { statusMessage } = task.stage.phase === "input_required" ? event : { statusMessage: null };
-      return accept(task, event.type, at, { turns, ...(statusMessage === null ? {} : { statusMessage }) });
+      return to({ turns, ...(statusMessage === null ? {} : { statusMessage }) });
     }
     case "attempt_failed":
-      return running || task.lease ? failAttempt(task, event, at) : unchanged(task);
+      return running || task.lease ? failAttempt(task, event, at) : unseen(task);
     case "settled":
       return settle(task, event.type, at, event.outcome, event.statusMessage, event.minTtlMs);
     case "cancelled":
@@ -171,33 +148,25 @@ export function transition(task: Task, event: TaskEvent): Transition {
   }
 }
 
-const unchanged = (task: Task): Transition => ({ task, effects: [] });
-
-/** Kept, but no new version of the task: no view of it shows the change. */
-const unseen = unchanged;
+/** No new version of the task: no view of it shows the change, if there is one. */
+const unseen = (task: Task): Transition => ({ task, entry: null });
 
 const working = (kind: "running" | "due") => ({ phase: "working", activity: { kind } }) as const;
 
 const pausing = (at: number, until: number) =>
   until <= at ? working("due") : ({ phase: "working", activity: { kind: "backing_off", until } } as const);
 
-const failure = (message: string): Outcome => ({ kind: "error", error: { code: -32603, message } });
+/** Whose fault it was is in the message, as far as a caller may know it. */
+export const failure = (message: string): Outcome => ({ kind: "error", error: { code: -32603, message } });
 
 type Change = Partial<Omit<Task, keyof TaskDraft | "version" | "updatedAt" | "statusAt">> &
   Partial<Pick<Task, "ttlMs" | "arguments">>;
 
-function accept(
-  task: Task,
-  event: TaskEventName,
-  at: number,
-  change: Change,
-  effects: readonly Effect[] = [],
-  keys?: readonly string[],
-): Transition {
+function accept(task: Task, event: TaskEventName, at: number, change: Change, keys?: readonly string[]): Transition {
   const statusMessage = clipped(change.statusMessage === undefined ? task.statusMessage : change.statusMessage);
   const next: Task = { ...task, ...change, statusMessage, updatedAt: at, version: task.version + 1 };
   const moved = next.stage.phase === task.stage.phase ? next : { ...next, statusAt: at };
-  return { task: moved, effects: [{ type: "log", entry: entryOf(moved, event, keys) }, ...effects] };
+  return { task: moved, entry: entryOf(moved, event, keys) };
 }
 
 function settle(
@@ -213,7 +182,7 @@ function settle(
   const ttlMs =
     task.ttlMs === null || minTtlMs === null ? task.ttlMs : Math.max(task.ttlMs, at - task.createdAt + minTtlMs);
   const stage = { phase: "settled", outcome, settledAt: at } as const;
-  return accept(task, event, at, { stage, statusMessage, ttlMs }, [{ type: "abort" }], keys);
+  return accept(task, event, at, { stage, statusMessage, ttlMs }, keys);
 }
 
 function failAttempt(

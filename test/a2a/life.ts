@@ -21,11 +21,9 @@ export function life(over: Partial<TaskDraft>, ...events: readonly TaskEvent[]):
   for (const event of events) {
     const next = transition(task, event);
     task = next.task;
-    for (const effect of next.effects) {
-      if (effect.type !== "log") continue;
-      entries.push(effect.entry);
-      stages.push(task);
-    }
+    if (!next.entry) continue;
+    entries.push(next.entry);
+    stages.push(task);
   }
   return { task, entries, stages };
 }

@@ -140,7 +140,7 @@ describe("a run under a lease", () => {
     );
     await leased.claim();
     await leased.perform();
-    expect(asking).toHaveBeenCalledWith(expect.objectContaining({ id, lease: null }));
+    expect(asking).toHaveBeenCalledWith({ key: "s", expiresAt: expect.any(Number) }, id);
   });
 
   it("is known to have died by whoever remembers its lease", async () => {

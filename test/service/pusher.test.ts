@@ -466,7 +466,7 @@ describe("letters that cannot be written", () => {
     await stage.pass(HOUR);
     isBroken = false;
     await stage.pass(HOUR);
-    expect(stage.target("a").dead).toMatchObject([{ seq: 1, reason: "The notification could not be written." }]);
+    expect(stage.target("a").dead).toMatchObject([{ seq: 1, reason: "A push notification could not be written." }]);
     expect(stage.bodies()).toEqual(["2 started", "3 cancelled"]);
   });
 });

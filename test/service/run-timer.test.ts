@@ -8,9 +8,9 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 it("gives each step its own time, and none of it to what lies between two", async () => {
   const over = vi.fn();
-  const timer = new RunTimer({ step: 100, other: 10 }, over);
+  const timer = new RunTimer(over, 10);
   for (let n = 0; n < 3; n += 1) {
-    const step = timer.during(() => pause(90));
+    const step = timer.during(100, () => pause(90));
     await vi.advanceTimersByTimeAsync(90);
     await step;
     await vi.advanceTimersByTimeAsync(9);
@@ -22,10 +22,10 @@ it("gives each step its own time, and none of it to what lies between two", asyn
 
 it("counts a step that is too long while another goes on beside it", async () => {
   const over = vi.fn();
-  const timer = new RunTimer({ step: 100, other: 10 }, over);
-  void timer.during(() => pause(200));
+  const timer = new RunTimer(over, 10);
+  void timer.during(100, () => pause(200));
   await vi.advanceTimersByTimeAsync(60);
-  void timer.during(() => pause(20));
+  void timer.during(100, () => pause(20));
   await vi.advanceTimersByTimeAsync(39);
   expect(over).not.toHaveBeenCalled();
   await vi.advanceTimersByTimeAsync(1);
@@ -34,8 +34,8 @@ it("counts a step that is too long while another goes on beside it", async () =>
 
 it("says nothing any more once it was stopped, though a step may still go on", async () => {
   const over = vi.fn();
-  const timer = new RunTimer({ step: 100, other: 10 }, over);
-  void timer.during(() => pause(50));
+  const timer = new RunTimer(over, 10);
+  void timer.during(100, () => pause(50));
   timer.stop();
   await vi.advanceTimersByTimeAsync(1_000);
   expect(over).not.toHaveBeenCalled();

@@ -15,9 +15,9 @@ function life(...events: readonly TaskEvent[]) {
   const states: Task[] = [task];
   const log: LogEntry[] = [entry];
   for (const event of events) {
-    const { task: next, effects } = transition(states.at(-1) as Task, event);
+    const { task: next, entry: logged } = transition(states.at(-1) as Task, event);
     states.push(next);
-    for (const effect of effects) if (effect.type === "log") log.push(effect.entry);
+    if (logged) log.push(logged);
   }
   return { states, log, last: states.at(-1) as Task };
 }

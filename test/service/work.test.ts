@@ -192,7 +192,7 @@ it("sends a worker no long text again that it has or has no use for", () => {
       turns: [],
       push: [],
       steps: new Map(),
-      stage: { ...settled.stage, outcome: { ...outcome, result: "" } },
+      stage: { ...settled.stage, outcome: { ...outcome, result: "null" } },
     },
   });
   const held: Worked = { kind: "held", task: { ...task, steps: new Map([["s", "1"]]) } };

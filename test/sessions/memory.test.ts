@@ -9,7 +9,7 @@ describeSessions("memory sessions", () => {
   const { now, advance } = movableClock();
   const sessions = new MemorySessions(now);
   const fetch = () => Promise.reject(new Error("The tools of the store tests fetch nothing."));
-  const asking: MemoryParts["asking"] = async ({ id, client }) => client.session && sessions.asking(client.session, id);
+  const asking: MemoryParts["asking"] = (session, id) => sessions.asking(session, id);
   const store = new MemoryTaskStore({ queues: noQueues, registry, clock: now, limits, fetch, log: () => {}, asking });
   return {
     sessions,

@@ -117,7 +117,7 @@ export async function serve(
   const config: Config = { ...baseConfig, ...over.config, limits, tokens: entries ?? null };
   const registry = createRegistry(tools);
   const sessions = new MemorySessions(clock);
-  const asking: MemoryParts["asking"] = async ({ id, client }) => client.session && sessions.asking(client.session, id);
+  const asking: MemoryParts["asking"] = (session, id) => sessions.asking(session, id);
   const { store, ...worker } = queueWorker(
     (queues) => new MemoryTaskStore({ queues, registry, limits, clock, fetch, log: () => {}, asking }),
     clock,

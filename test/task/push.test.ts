@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { MAX_PUSH_TARGETS, pushDue } from "../../src/task/push";
+import { pushDue } from "../../src/task/due";
+import { MAX_PUSH_TARGETS } from "../../src/task/push";
 import type { PushTarget, PushWish, Task } from "../../src/task/task";
 import { createTask, transition, type TaskEvent } from "../../src/task/transition";
 import { draft } from "../support/task";
@@ -126,9 +127,9 @@ describe("a push target", () => {
       failed(4, null),
       { type: "push_removed", at: 2_000, id: "p" } as const,
     ]) {
-      const { task, effects } = transition(settled, event);
+      const { task, entry } = transition(settled, event);
       expect(task).not.toBe(settled);
-      expect(effects).toEqual([]);
+      expect(entry).toBeNull();
       expect({ ...task, push: settled.push }).toEqual(settled);
     }
     expect(then(settled, set(wish("late"))).push[1]?.cursor).toBe(settled.version);

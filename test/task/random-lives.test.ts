@@ -39,13 +39,13 @@ function live(
 const isRunning = (one: Task) => one.stage.phase === "working" && one.stage.activity.kind === "running";
 
 describe("transition, over random lives", () => {
-  it("answers a non-event with the same reference and no effects, and any other with the next version, unless nobody sees it", () => {
+  it("answers a non-event with the same reference and no entry, and any other with the next version, unless nobody sees it", () => {
     fc.assert(
       fc.property(life, (events) => {
-        live(events, (before, happened, { task, effects }) => {
-          if (task === before) return expect(effects).toEqual([]);
+        live(events, (before, happened, { task, entry }) => {
+          if (task === before) return expect(entry).toBeNull();
           if (!happened.type.startsWith("push")) return expect(task.version).toBe(before.version + 1);
-          expect(effects).toEqual([]);
+          expect(entry).toBeNull();
           expect({ ...task, push: before.push }).toEqual(before);
         });
       }),
@@ -59,8 +59,8 @@ describe("transition, over random lives", () => {
           const settled = transition(alive, { type: "cancelled", at: 0, minTtlMs: 0 }).task;
           expect(settled.stage.phase).toBe("settled");
           for (const late of more) {
-            const { task, effects } = transition(settled, late);
-            expect(effects).toEqual([]);
+            const { task, entry } = transition(settled, late);
+            expect(entry).toBeNull();
             if (!late.type.startsWith("push")) expect(task).toBe(settled);
             else expect({ ...task, push: settled.push }).toEqual(settled);
           }
@@ -85,8 +85,8 @@ describe("transition, over random lives", () => {
     fc.assert(
       fc.property(life, (events) => {
         const logs: LogEntry[][] = [];
-        live(events, (before, happened, { task, effects }) => {
-          const logged = effects.flatMap((effect) => (effect.type === "log" ? [effect.entry] : []));
+        live(events, (before, happened, { task, entry }) => {
+          const logged = entry === null ? [] : [entry];
           expect(logged.length).toBe(task.version - before.version);
           const isOver = before.ttlMs !== null && happened.at >= before.createdAt + before.ttlMs;
           const isSaid = happened.type === "answered" && task.questions === before.questions;
@@ -128,15 +128,13 @@ describe("transition, over random lives", () => {
     );
   });
 
-  it("waits for input exactly while a question is open, starts exactly when it begins to run, aborts exactly when it settles", () => {
+  it("waits for input exactly while a question is open, and begins to run only when it is started", () => {
     fc.assert(
       fc.property(life, (events) => {
-        live(events, (before, _, { task, effects }) => {
+        live(events, (before, happened, { task }) => {
           if (task.stage.phase !== "settled")
             expect(task.stage.phase === "input_required").toBe(outstanding(task).length > 0);
-          const kinds = effects.map(({ type }) => type);
-          expect(kinds.includes("start")).toBe(isRunning(task) && !isRunning(before));
-          expect(kinds.includes("abort")).toBe(task.stage.phase === "settled" && before.stage.phase !== "settled");
+          if (isRunning(task) && !isRunning(before)) expect(happened.type).toBe("started");
           const due = nextDue({ ...task, push: [] });
           if (task.stage.phase === "settled") expect(due).toBeNull();
           else expect(due).toBeLessThanOrEqual(expiresAt(task, 0) as number);

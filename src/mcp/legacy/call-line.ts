@@ -1,5 +1,5 @@
 import { Withdrawn, type Exchange } from "../../json-rpc";
-import { aborted } from "../../service/suspension";
+import { unlessAborted } from "../../service/suspension";
 import type { OpenQuestion } from "../../service/task-store";
 import { TaskError } from "../../task/errors";
 import type { JsonText } from "../../task/json";
@@ -50,11 +50,9 @@ export function openCallLine(call: Call, exchange: Exchange) {
     // Another round may ask under the same keys.
     if (!asker(call, exchange, { call: name })(questions)) throw notAskable();
     const late = setTimeout(() => waiting.forEach((answer) => answer(CANCEL)), patience - Date.now());
-    const nobody = aborted(AbortSignal.any([withdrawn.signal, exchange.signal]));
     try {
-      await Promise.race([Promise.all(answered), nobody.promise]);
+      await unlessAborted(AbortSignal.any([withdrawn.signal, exchange.signal]), Promise.all(answered));
     } finally {
-      nobody.release();
       clearTimeout(late);
       waiting.clear();
     }

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { INVALID_REQUEST, JsonRpcError } from "../../json-rpc";
 import { openStream, respond, type RespondOptions } from "../../respond";
-import { aborted } from "../../service/suspension";
+import { whenAborted } from "../../service/when-aborted";
 import { telling } from "../telling";
 import type { Caller } from "./call";
 import { openOutlet, type Outlet } from "./outlet";
@@ -34,7 +34,7 @@ export async function openGetStream(c: Context, caller: Caller, explain: Respond
         const outlet: Outlet = {
           tell: async (method, params) => ((await voice.speaks()) ? own.tell(method, params) : undefined),
         };
-        const gone = aborted(signal).promise.catch(() => {});
+        const gone = new Promise<void>((resolve) => void whenAborted(signal, resolve));
         const news = [tellTasks(caller, exchange, outlet, signal), tellToolList(caller, outlet, signal)];
         await Promise.race([gone, Promise.all([voice.listening, ...news, gone])]);
       }),

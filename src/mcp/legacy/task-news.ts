@@ -120,7 +120,8 @@ function taskNews(caller: Caller, exchange: Exchange, outlet: Outlet, signal: Ab
 
   function beginAfter(id: string, wait: number, known?: TaskSnapshot): void {
     if (signal.aborted) return;
-    clearTimeout(soon.get(id) ?? null);
+    const before = soon.get(id);
+    if (before) clearTimeout(before);
     soon.set(
       id,
       setTimeout(() => void begin(id, known), wait),
@@ -170,7 +171,7 @@ function taskNews(caller: Caller, exchange: Exchange, outlet: Outlet, signal: Ab
       // An owner's tasks are told of by the feed of them all.
       if (principal.kind === "anonymous") void changed(id, phase).catch(() => {});
       if (follow.asks) return;
-      clearTimeout(lease);
+      if (lease) clearTimeout(lease);
       lease = null;
       takeWaiting();
     };
@@ -181,7 +182,7 @@ function taskNews(caller: Caller, exchange: Exchange, outlet: Outlet, signal: Ab
         log?.({ level: "warning", message: "A stream lost a task.", error: String(thrown) });
       })
       .finally(() => {
-        clearTimeout(lease);
+        if (lease) clearTimeout(lease);
         if (followed.get(id) === follow) followed.delete(id);
         if (pause > 0) beginAgain(id, pause);
         else pauses.delete(id);
