@@ -22,19 +22,14 @@ export const faultsBetween = (values: Values): readonly string[] => [
 ];
 
 /** TASK_MIN_TTL_MS ≤ TASK_TTL_MS ≤ TASK_MAX_TTL_MS, where null is unlimited. */
-function disorder(values: Values): readonly string[] {
-  const pairs = [
-    ["TASK_MIN_TTL_MS", "TASK_TTL_MS"],
-    ["TASK_TTL_MS", "TASK_MAX_TTL_MS"],
-  ] as const;
-  return pairs
-    .map(([low, high]) => ({ low, high, from: values[low] ?? Infinity, to: values[high] ?? Infinity }))
-    .filter(({ from, to }) => from > to)
-    .map(
-      ({ low, high, from, to }) =>
-        `${low} must not be above ${high}; they are ${inWords(from)} and ${inWords(to)} (the default where not set).`,
-    );
-}
+const disorder = (values: Values): readonly string[] =>
+  (["TASK_MIN_TTL_MS", "TASK_TTL_MS"] as const).flatMap((low) => {
+    const high = low === "TASK_TTL_MS" ? "TASK_MAX_TTL_MS" : "TASK_TTL_MS";
+    const [from, to] = [values[low], values[high]];
+    return (from ?? Infinity) <= (to ?? Infinity)
+      ? []
+      : `${low} must not be above ${high}; they are ${from ?? "unlimited"} and ${to} (the default where not set).`;
+  });
 
 const OAUTH = ["AUTH_ISSUER", "AUTH_AUDIENCE", "AUTH_JWKS_URL"] as const;
 
@@ -60,5 +55,3 @@ function scopingFaults(values: Values): readonly string[] {
     "TASK_SCOPING must be strict where anonymous callers are let in: set AUTH_TOKENS or AUTH_ISSUER, and not ALLOW_ANONYMOUS.",
   ];
 }
-
-const inWords = (ms: number): string => (ms === Infinity ? "unlimited" : String(ms));

@@ -129,9 +129,8 @@ const TABLE = {
   SEALING_KEY: setting(null, secretText, true),
 };
 
-export const SETTINGS: readonly Setting[] = Object.entries(TABLE).map(
-  ([name, { default: fallback, range, secret }]) => ({ name, default: fallback, range, secret }),
-);
+/** All of them, for whoever shows or checks the list: the Worker never does. */
+export const settings = (): readonly Setting[] => Object.entries(TABLE).map(([name, row]) => ({ name, ...row }));
 
 type Table = typeof TABLE;
 type Values = {
@@ -183,9 +182,9 @@ const toConfig = (values: Values): Config => ({
   allowLocalFetch: values.ALLOW_LOCAL_FETCH,
   tokens: values.AUTH_TOKENS,
   oauth:
-    values.AUTH_ISSUER === null || values.AUTH_AUDIENCE === null || values.AUTH_JWKS_URL === null
-      ? null
-      : { issuer: values.AUTH_ISSUER, audience: values.AUTH_AUDIENCE, jwksUrl: values.AUTH_JWKS_URL },
+    values.AUTH_ISSUER && values.AUTH_AUDIENCE && values.AUTH_JWKS_URL
+      ? { issuer: values.AUTH_ISSUER, audience: values.AUTH_AUDIENCE, jwksUrl: values.AUTH_JWKS_URL }
+      : null,
   sealingKey: values.SEALING_KEY,
   namespaces: values.STORE_NAMESPACES,
   remoteTools: values.REMOTE_TOOLS,

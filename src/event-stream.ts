@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { streamSSE } from "hono/streaming";
+import { stream } from "hono/streaming";
 
 /** One event of a stream; `retry` tells a client how long to wait before it comes back, in ms. */
 export type StreamEvent = {
@@ -80,25 +80,34 @@ export type StreamOptions = {
 
 /** An event stream of the messages. */
 export function eventStream(c: Context, queue: SendQueue, { keepAliveMs, onGone }: StreamOptions): Response {
-  const response = streamSSE(c, async (stream) => {
-    stream.onAbort(onGone);
+  const response = stream(c, async (out) => {
+    out.onAbort(onGone);
     // Also frees a write that waits for a reader who is gone.
-    void queue.dropped.then(() => stream.abort());
+    void queue.dropped.then(() => out.abort());
     // Without a first byte some proxies hold the headers back.
-    await stream.write(": open\n\n");
-    const beat = setInterval(() => void stream.write(": keep-alive\n\n"), keepAliveMs);
+    await out.write(": open\n\n");
+    const beat = setInterval(() => void out.write(": keep-alive\n\n"), keepAliveMs);
     try {
-      for await (const event of queue) await stream.writeSSE(event);
+      for await (const event of queue) await out.write(eventText(event));
     } finally {
       clearInterval(beat);
     }
   });
+  response.headers.set("Content-Type", "text/event-stream");
   response.headers.set("Cache-Control", "no-cache, no-transform");
   response.headers.set("X-Accel-Buffering", "no");
-  // The platform frames the body; over HTTP/2 these two are forbidden.
-  response.headers.delete("Transfer-Encoding");
-  response.headers.delete("Connection");
   return response;
+}
+
+/** Each line of a field by itself: a line break in it begins no other field. */
+function eventText({ event, data, id, retry }: StreamEvent): string {
+  const fields = Object.entries({ event, data, id, retry }).filter(([, value]) => value !== undefined);
+  const lines = fields.flatMap(([name, value]) =>
+    String(value)
+      .split(/\r\n?|\n/)
+      .map((line) => `${name}: ${line}\n`),
+  );
+  return `${lines.join("")}\n`;
 }
 
 /** Ends the queue with its client, whose request's signal this is. `leave` is for who notices it otherwise. */

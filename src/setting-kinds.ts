@@ -4,6 +4,7 @@ import { parseOrigin } from "./origin";
 import type { Namespace } from "./record/record";
 import { remoteToolSchema } from "./remote-tool-schema";
 import type { RemoteTool } from "./tool/remote-tool";
+import { among, integer, matching, within } from "./tool/checks";
 
 /** What a setting may be: in words, for the error that refuses it, and as a schema of the value that its text stands for. */
 export type Kind<T> = {
@@ -21,7 +22,7 @@ const itself = (text: string): string => text;
 export const whole = (min: number, max: number, what = "a whole number"): Kind<number> => ({
   range: `${what} from ${min} to ${max}`,
   valueOf: (text) => (/^\d{1,15}$/.test(text) ? Number(text) : text),
-  schema: z.number().check(z.minimum(min), z.maximum(max)),
+  schema: z.number().check(within(min, max)),
 });
 export const milliseconds = (min = 1, max = LONGEST_MS) => whole(min, max, "a whole number of milliseconds");
 export const bytes = () => whole(1024, LARGEST_BYTES, "a whole number of bytes");
@@ -33,7 +34,7 @@ export const orUnlimited = ({ range, valueOf, schema }: Kind<number>): Kind<numb
 export const oneOf = <const T extends string>(...options: readonly T[]): Kind<T> => ({
   range: options.map((option) => `"${option}"`).join(" or "),
   valueOf: itself,
-  schema: z.enum(options),
+  schema: among(options),
 });
 export const flag = (): Kind<boolean> => ({
   range: '"true" or "false"',
@@ -53,13 +54,16 @@ export const tokens: Kind<readonly TokenEntry[]> = {
   schema: z
     .array(
       z.strictObject({
-        sha256: z.string().check(z.toLowerCase(), z.regex(/^[0-9a-f]{64}$/)),
-        subject: z.string().check(z.minLength(1), z.maxLength(256)),
-        scopes: z.array(z.enum(["client", "worker", "admin"])).check(z.minLength(1)),
+        sha256: z.string().check(
+          z.overwrite((hex) => hex.toLowerCase()),
+          matching(/^[0-9a-f]{64}$/),
+        ),
+        subject: z.string().check(within(1, 256)),
+        scopes: z.array(among(["client", "worker", "admin"])).check(within(1)),
       }),
     )
     .check(
-      z.minLength(1),
+      within(1),
       z.refine((entries) => new Set(entries.map((entry) => entry.sha256)).size === entries.length),
     ),
 };
@@ -71,7 +75,7 @@ export const webUrl: Kind<string> = {
 export const audience: Kind<string> = {
   range: 'a name of 2 to 1024 characters without spaces, such as "https://holdfast.example/mcp"',
   valueOf: itself,
-  schema: z.string().check(z.regex(/^\S{2,1024}$/)),
+  schema: z.string().check(matching(/^\S{2,1024}$/)),
 };
 /** A list of JSON, each entry of it by its own schema, no name twice. */
 const listOf = <T extends { readonly name: string }>(range: string, entry: z.ZodMiniType<T>): Kind<readonly T[]> => ({
@@ -79,17 +83,20 @@ const listOf = <T extends { readonly name: string }>(range: string, entry: z.Zod
   valueOf: parsedOrNull,
   schema: z.array(entry).check(z.refine((list) => new Set(list.map(({ name }) => name)).size === list.length)),
 });
+const NAMESPACE = { kind: "task", owners: "separate", zeroTtl: "expires", list: true, revisions: 20 } as const;
 export const namespaces = listOf<Namespace>(
   'a JSON list such as [{ "name": "orders", "kind": "task", "owners": "strict", "zeroTtl": "expires", "list": true, "revisions": 20 }], ' +
     "no name twice; kind is task or document, owners is separate, strict, lenient or none, zeroTtl is expires or never",
-  z.strictObject({
-    name: z.string().check(z.regex(/^[A-Za-z0-9_-]{1,64}$/)),
-    kind: z._default(z.enum(["task", "document"]), "task"),
-    owners: z._default(z.enum(["separate", "strict", "lenient", "none"]), "separate"),
-    zeroTtl: z._default(z.enum(["expires", "never"]), "expires"),
-    list: z._default(z.boolean(), true),
-    revisions: z._default(z.int().check(z.minimum(1), z.maximum(1000)), 20),
-  }),
+  z
+    .strictObject({
+      name: z.string().check(matching(/^[A-Za-z0-9_-]{1,64}$/)),
+      kind: z.optional(among(["task", "document"])),
+      owners: z.optional(among(["separate", "strict", "lenient", "none"])),
+      zeroTtl: z.optional(among(["expires", "never"])),
+      list: z.optional(z.boolean()),
+      revisions: z.optional(integer().check(within(1, 1000))),
+    })
+    .check(z.overwrite((given) => ({ ...NAMESPACE, ...given }))) as unknown as z.ZodMiniType<Namespace>,
 );
 export const remoteTools = listOf<RemoteTool>(
   'a JSON list such as [{ "name": "render", "description": "Renders a scene.", "inputSchema": { "type": "object" }, "queue": "gpu" }], ' +
@@ -99,7 +106,7 @@ export const remoteTools = listOf<RemoteTool>(
 export const secretText: Kind<string> = {
   range: "a secret text of at least 32 characters, such as `openssl rand -base64 32` prints",
   valueOf: itself,
-  schema: z.string().check(z.minLength(32)),
+  schema: z.string().check(within(32)),
 };
 
 function parsedOrNull(text: string): unknown {

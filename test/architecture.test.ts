@@ -2,7 +2,9 @@
 import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
-import { SETTINGS } from "../src/env";
+import { settings } from "../src/env";
+
+const SETTINGS = settings();
 
 /**
  * What each room may import: other rooms and packages. A room is a folder or a file; a file belongs to the longest name

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { parseEnv, SETTINGS } from "../src/env";
+import { parseEnv, settings } from "../src/env";
 import { TaskError } from "../src/task/errors";
 
+const SETTINGS = settings();
 const SHA = "a".repeat(64);
 const entry = (over: object = {}) => ({ sha256: SHA, subject: "ann", scopes: ["client"], ...over });
 

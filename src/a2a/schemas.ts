@@ -5,6 +5,7 @@ import { fieldName } from "../tool/field-name";
 import { OLD, wireOf } from "./dialect";
 import { A2aError } from "./errors";
 import { jsonNames } from "./proto-names";
+import { among, integer, matching, within } from "../tool/checks";
 
 // The params of every method, in both generations. The SDK's own decoders take what is wrong for something else: a role
 // they do not know, "false" for true, text for a number (measured). So nothing reaches them that these have not read.
@@ -13,12 +14,11 @@ import { jsonNames } from "./proto-names";
 type Schema = z.ZodMiniType;
 
 const string = z.string("must be a string");
-const name = string.check(z.minLength(1, "must not be empty"));
-const atMost = (max: number) => z.maxLength(max, `must be at most ${max} characters long`);
+const name = string.check(within(1, Infinity, "must not be empty"));
+const atMost = (max: number) => within(0, max, `must be at most ${max} characters long`);
 const text = (max: number) => name.check(atMost(max));
 const flag = z.boolean("must be true or false");
-const whole = (min: number, max: number, message: string) =>
-  z.int(message).check(z.minimum(min, message), z.maximum(max, message));
+const whole = (min: number, max: number, message: string) => integer(message).check(within(min, max, message));
 const count = whole(0, 2 ** 31 - 1, "must be an integer of at least 0");
 /** Of a longer one not even the first is read: each that does not fit is a complaint. */
 const MAX_ENTRIES = 1000;
@@ -35,7 +35,7 @@ const list = (entry: Schema, message: string) =>
     z.array(entry, message),
   );
 const strings = list(string, "must be a list of strings");
-const fitting = (pattern: RegExp, message: string) => string.check(z.regex(pattern, message));
+const fitting = (pattern: RegExp, message: string) => string.check(matching(pattern, message));
 // A guard and not `z.record`: zod's objects lose a key named `__proto__`, and these are the caller's own data.
 const json = z.custom<JsonObject>(isObject, "must be an object");
 const object = (shape: Readonly<Record<string, Schema>>) => z.object(shape, "must be an object");
@@ -68,21 +68,22 @@ const webhook = (maybe: Maybe, authentication: Readonly<Record<string, Schema>>)
 /** How a field may be left out. */
 type Maybe = (schema: Schema) => Schema;
 
-const send = (maybe: Maybe, role: string, part: Schema, configuration: Readonly<Record<string, Schema>>) =>
+/** What a configuration of either generation may hold. */
+const wishes = (maybe: Maybe) => ({ acceptedOutputModes: maybe(strings), historyLength: maybe(count) });
+
+const send = (maybe: Maybe, role: string, part: Schema, configuration: Schema) =>
   object({
     message: object({
       messageId: text(256),
-      role: z.enum([role], `must be "${role}"`),
-      parts: list(part, "must be a list").check(z.minLength(1, "must have at least one part")),
+      role: among([role], `must be "${role}"`),
+      parts: list(part, "must be a list").check(within(1, Infinity, "must have at least one part")),
       taskId: maybe(text(256)),
       contextId: maybe(text(256)),
       extensions: maybe(strings),
       referenceTaskIds: maybe(strings),
       metadata: maybe(json),
     }),
-    configuration: maybe(
-      object({ acceptedOutputModes: maybe(strings), historyLength: maybe(count), ...configuration }),
-    ),
+    configuration: maybe(configuration),
     metadata: maybe(json),
   });
 
@@ -99,10 +100,9 @@ function modern() {
     metadata: maybe(json),
   }).check(oneOf("text", "raw", "url", "data"));
   const push = { ...webhook(maybe, { scheme }), taskId: maybe(string) };
-  const message = send(maybe, "ROLE_USER", part, {
-    returnImmediately: maybe(flag),
-    taskPushNotificationConfig: maybe(object(push)),
-  });
+  const taskPushNotificationConfig = maybe(object(push));
+  const configuration = object({ ...wishes(maybe), returnImmediately: maybe(flag), taskPushNotificationConfig });
+  const message = send(maybe, "ROLE_USER", part, configuration);
   const config = object({ taskId: name, id: name });
   return {
     SendMessage: message,
@@ -110,7 +110,7 @@ function modern() {
     GetTask: object({ id: name, historyLength: maybe(count) }),
     ListTasks: object({
       contextId: maybe(string.check(atMost(256))),
-      status: maybe(z.enum(STATES, "must be the name of a task state, e.g. TASK_STATE_WORKING")),
+      status: maybe(among(STATES, "must be the name of a task state, e.g. TASK_STATE_WORKING")),
       pageSize: maybe(whole(1, 100, "must be an integer from 1 to 100")),
       pageToken: maybe(string),
       historyLength: maybe(count),
@@ -131,7 +131,7 @@ function legacy() {
   const maybe: Maybe = z.optional;
   const file = object({ bytes: maybe(base64), uri: maybe(name), mimeType: maybe(string), name: maybe(string) });
   const part = object({
-    kind: z.enum(["text", "file", "data"], 'must be "text", "file" or "data"'),
+    kind: among(["text", "file", "data"], 'must be "text", "file" or "data"'),
     text: maybe(string),
     file: maybe(file.check(oneOf("bytes", "uri"))),
     data: maybe(json),
@@ -139,15 +139,15 @@ function legacy() {
   }).check(z.refine((value) => value[String(value["kind"])] !== undefined, "must have the member that its kind names"));
   // Of several schemes the SDK takes the first, and says so in the log each time.
   const schemes = list(scheme, "must be a list").check(
-    z.minLength(1, "must name a scheme"),
+    within(1, Infinity, "must name a scheme"),
     z.overwrite((all) => all.slice(0, 1)),
   );
   const push = object(webhook(maybe, { schemes }));
-  const message = send(maybe, "user", part, {
+  const configuration = object({ ...wishes(maybe), blocking: maybe(flag), pushNotificationConfig: maybe(push) }).check(
     // As 0.3's own servers had it, and as it is without a configuration.
-    blocking: z._default(flag, true),
-    pushNotificationConfig: maybe(push),
-  });
+    z.overwrite(({ blocking = true, ...given }) => ({ ...given, blocking })),
+  );
+  const message = send(maybe, "user", part, configuration);
   const task = { id: name, metadata: maybe(json) };
   return {
     "message/send": message,

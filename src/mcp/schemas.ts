@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { requireExactNumbers } from "../json";
 import { TaskError } from "../task/errors";
 import { isObject, type JsonObject } from "../task/json";
+import { among } from "../tool/checks";
 import type { LogLevel } from "../tool/context";
 import { fieldName } from "../tool/field-name";
 
@@ -24,7 +25,7 @@ export const LOG_LEVELS = [
 // A guard and not `z.record`: zod's objects lose a key named `__proto__`, and these are the caller's own data.
 export const jsonObject = z.custom<JsonObject>(isObject, "must be an object");
 export const text = z.string("must be a string");
-export const logLevel = z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`);
+export const logLevel = among(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`);
 export const progressToken = z.custom<string | number>(
   (value) => typeof value === "string" || Number.isSafeInteger(value),
   "must be a string or an integer",

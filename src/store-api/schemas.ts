@@ -5,18 +5,18 @@ import { isObject, type JsonObject } from "../task/json";
 import { LEASE_RANGE_MS } from "../service/work";
 import { fieldName, quoted } from "../tool/field-name";
 import { checkZod } from "../tool/zod-schema";
+import { among, integer, within } from "../tool/checks";
 import type { StoreContext } from "./deps";
 
 // Strict, unlike the schemas of a protocol: a mistyped name would otherwise be a wish that nobody heard.
 
-const FAR = Number.MAX_SAFE_INTEGER;
-const count = (from: number, to = FAR) => z.int().check(z.minimum(from), z.maximum(to));
+const count = (from: number, to?: number) => integer().check(within(from, to));
 /** What is the caller's own is looked at no further; its very text is taken from the body. */
 const anything = z.optional(z.unknown());
 // A guard and not `z.record`: zod's objects lose a key named `__proto__`.
 const object = z.custom<object>(isObject, "must be an object.");
 
-const status = z.enum(STATUSES);
+const status = among(STATUSES);
 const countOrNull = z.optional(z.nullable(count(0)));
 const fieldsBesideStatus = {
   statusMessage: z.optional(z.nullable(z.string())),
@@ -69,9 +69,9 @@ export const CleanupBody = z.strictObject({ defaultTtlMs: count(0) });
 
 /** Of the values of a query, which are texts, these are read as numbers. */
 const NUMBERS: readonly string[] = ["limit", "after", "waitMs"];
-const yes = z.optional(z.enum(["true"]));
+const yes = z.optional(among(["true"]));
 /** For whom: one of the three, or none. */
-const whose = { owner: z.optional(z.string().check(z.minLength(1))), unowned: yes, any: yes };
+const whose = { owner: z.optional(z.string().check(within(1))), unowned: yes, any: yes };
 
 /** The longest wait of one request, ms: proxies cut off what takes a minute. */
 export const LONGEST_WAIT_MS = 30_000;
@@ -90,21 +90,21 @@ export const EventsQuery = z.strictObject({
 });
 export const NoQuery = z.strictObject({});
 
-const text = (longest = FAR) => z.string().check(z.minLength(1), z.maxLength(longest));
+const text = (longest?: number) => z.string().check(within(1, longest));
 const lease = text();
 const leaseMs = z.optional(count(LEASE_RANGE_MS.shortest, LEASE_RANGE_MS.longest));
 const inputRequest = z.strictObject({
-  method: z.enum(["elicitation/create", "sampling/createMessage", "roots/list"]),
+  method: among(["elicitation/create", "sampling/createMessage", "roots/list"]),
   params: z.custom<JsonObject>(isObject, "must be an object."),
 });
 
 export const ClaimBody = z.strictObject({
   claimId: text(200),
-  worker: z._default(text(200), "worker"),
+  worker: z.optional(text(200)),
   max: z.optional(count(1, 100)),
   waitMs: z.optional(count(0, LONGEST_WAIT_MS)),
   leaseMs,
-  tools: z.optional(z.nullable(z.array(z.string()).check(z.maxLength(100)))),
+  tools: z.optional(z.nullable(z.array(z.string()).check(within(0, 100)))),
 });
 export const HeartbeatBody = z.strictObject({ lease, leaseMs });
 export const ProgressBody = z.strictObject({
@@ -120,7 +120,7 @@ const AskBody = z.strictObject({ lease, questions: object, timeoutMs: z.optional
 export const CompleteBody = z.strictObject({ lease, result: z.unknown() });
 export const FailBody = z.strictObject({
   lease,
-  error: z.strictObject({ code: z.optional(z.int()), message: text(), data: anything }),
+  error: z.strictObject({ code: z.optional(integer()), message: text(), data: anything }),
   retry: z.optional(z.boolean()),
 });
 export const ReleaseBody = z.strictObject({ lease });

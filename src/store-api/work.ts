@@ -49,7 +49,7 @@ export function workOperations({ work, log }: StoreDeps): readonly Operation[] {
       serve: async (c) => {
         queryOf(c, NoQuery);
         const { principal } = c.var;
-        const wish = given(bodyOf(c, ClaimBody));
+        const wish = { worker: "worker", ...given(bodyOf(c, ClaimBody)) };
         const claim = async (signal: AbortSignal): Promise<Response> => {
           const claims = await work.claim(principal, c.req.param("queue") ?? "", wish, signal);
           return toResponse(ok({}, { claims: listText(claims.map(workText)) }));

@@ -1,6 +1,4 @@
 import { defineTool } from "../tool/define-tool";
-import type { ElicitAnswer } from "../tool/context";
-import type { Fitting } from "../tool/fitting";
 
 const DAY_MS = 86_400_000;
 
@@ -9,7 +7,6 @@ const input = {
   properties: {
     action: {
       type: "string",
-      minLength: 1,
       maxLength: 500,
       description: "What is to be approved, in one sentence a person can decide on.",
     },
@@ -53,6 +50,11 @@ const form = {
   required: ["decision"],
 } as const;
 
+const DECISIONS = new Map<unknown, "approved" | "declined">([
+  ["approve", "approved"],
+  ["decline", "declined"],
+]);
+
 export const approve = defineTool({
   name: "request_approval",
   title: "Ask a person for approval",
@@ -73,24 +75,15 @@ export const approve = defineTool({
       { approval: { kind: "form", message, schema: form } },
       timeoutMs === undefined ? {} : { timeoutMs },
     );
-    // A step, so that a repeated run tells the same moment.
-    const decidedAt = await task.step("decided-at", () => new Date().toISOString());
-    return { ...decisionOf(approval), decidedAt };
+    // Refusing the form says no; closing it, or leaving it until the deadline, says nothing.
+    const { decision, reason } =
+      approval.action === "accept" ? (approval.content ?? {}) : { decision: approval.action, reason: undefined };
+    const given = typeof reason === "string" && reason.trim();
+    return {
+      decision: DECISIONS.get(decision) ?? ("unanswered" as const),
+      ...(given && { reason: given }),
+      // A step, so that a repeated run tells the same moment.
+      decidedAt: await task.step("decided-at", () => new Date().toISOString()),
+    };
   },
 });
-
-/** Refusing the form says no; closing it, or leaving it until the deadline, says nothing. */
-function decisionOf(answer: ElicitAnswer): Omit<Fitting<typeof output>, "decidedAt"> {
-  switch (answer.action) {
-    case "decline":
-      return { decision: "declined" };
-    case "cancel":
-      return { decision: "unanswered" };
-    case "accept": {
-      const { decision, reason } = answer.content ?? {};
-      if (decision !== "approve" && decision !== "decline") return { decision: "unanswered" };
-      const given = typeof reason === "string" && reason.trim();
-      return { decision: decision === "approve" ? "approved" : "declined", ...(given && { reason: given }) };
-    }
-  }
-}

@@ -89,7 +89,7 @@ describe("content blocks", () => {
     [
       "an image that is not base64",
       { type: "image", data: "%%%", mimeType: "image/png" },
-      "result.content[0].data must be a valid base64.",
+      "result.content[0].data: Give base64.",
     ],
     ["audio without a type", { ...audio, mimeType: undefined }, "result.content[0].mimeType is required."],
     ["a link without a name", { ...link, name: undefined }, "result.content[0].name is required."],

@@ -75,11 +75,9 @@ describe("request_approval", () => {
     expect(result).toMatchObject({ ok: true, value: { structuredContent: { decision: "approved" } } });
   });
 
-  it.each([
-    ["", "arguments.action must be at least 1 character long."],
-    ["  ", "arguments: `action` must not be blank."],
-  ])("wants to be told what to ask, and not %j", (action, message) => {
+  it.each(["", "  "])("wants to be told what to ask, and not %j", (action) => {
     const tool = createRegistry([approve]).get("request_approval");
+    const message = "arguments: `action` must not be blank.";
     expect(tool?.parseArguments({ action })).toEqual({ ok: false, message });
   });
 });

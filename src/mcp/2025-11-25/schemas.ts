@@ -1,11 +1,12 @@
 import * as z from "zod/mini";
 import { callFields } from "../legacy/schemas";
 import { text } from "../schemas";
+import { within } from "../../tool/checks";
 
 /** ms from creation; null wishes for no end. */
 const ttl = z
   .number("must be a number of ms")
-  .check(z.minimum(0, "must not be negative"), z.maximum(Number.MAX_SAFE_INTEGER, "is too long"));
+  .check(within(0, Infinity, "must not be negative"), within(0, Number.MAX_SAFE_INTEGER, "is too long"));
 
 export const CallToolParams = z.object({
   ...callFields,
