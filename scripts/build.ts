@@ -6,6 +6,7 @@ import { join, relative, resolve } from "node:path";
 import { rolldown } from "rolldown";
 import { smallest } from "./build/smallest.ts";
 import { splitConverters } from "./build/split-converters.ts";
+import { unusedTables } from "./build/unused-tables.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 const [source = "src/index.ts", name = "worker"] = process.argv.slice(2);
@@ -24,7 +25,7 @@ const bundle = await rolldown({
   checks: { bundlerTimings: false },
   // No getter of ours or of our packages does anything but give a value.
   treeshake: { propertyReadSideEffects: false },
-  plugins: isLocal ? [] : [splitConverters, smallest],
+  plugins: isLocal ? [] : [splitConverters, unusedTables, smallest],
 });
 const { output } = await bundle.generate({
   format: "esm",

@@ -1,5 +1,8 @@
 import type { Plugin } from "rolldown";
 import { parseSync, Visitor, type ESTree } from "rolldown/utils";
+import { edited, type Edit } from "./edits.ts";
+
+export const OF_THE_SDK = /node_modules\/@a2a-js\/sdk\//;
 
 /** What a converter of the A2A SDK consists of, and nothing else. */
 const METHODS = ["fromJSON", "toJSON"];
@@ -12,7 +15,7 @@ const METHODS = ["fromJSON", "toJSON"];
 export const splitConverters: Plugin = {
   name: "split-converters",
   transform: {
-    filter: { id: /node_modules\/@a2a-js\/sdk\// },
+    filter: { id: OF_THE_SDK },
     handler: (code, id) => ({ code: split(id, code), map: null }),
   },
 };
@@ -25,8 +28,6 @@ type Converter = {
   /** How often the name stands in the module, whatever it means there. */
   mentions: number;
 };
-
-type Edit = { readonly start: number; readonly end: number; readonly text: string };
 
 /** The module with its converters split. One whose name is used for anything but a call of its functions stays whole. */
 export function split(id: string, code: string): string {
@@ -74,13 +75,3 @@ function editsOf(name: string, { declaration, methods, uses, mentions }: Convert
 }
 
 const linesOf = (text: string): string => text.replace(/[^\n]/g, "");
-
-function edited(code: string, edits: readonly Edit[]): string {
-  let from = 0;
-  let text = "";
-  for (const { start, end, text: instead } of edits.toSorted((a, b) => a.start - b.start || a.end - b.end)) {
-    text += code.slice(from, start) + instead;
-    from = end;
-  }
-  return text + code.slice(from);
-}

@@ -11,11 +11,12 @@ import { subscriptionMeta, toResult } from "./results";
 export const toCreateTaskResult = (task: TaskSnapshot): JsonText => toResult("task", toTask(task));
 
 /** `resultType` is "complete" here; "task" is for the handle alone (tasks §Task Polling). */
-export const toGetTaskResult = (task: TaskSnapshot): JsonText => toResult("complete", toDetailedTask(task));
+export const toGetTaskResult = (task: TaskSnapshot): JsonText =>
+  withResult(toResult("complete", toDetailedTask(task)), task);
 
 /** The same facts as `tasks/get` gives at that moment (tasks §Task Status Notifications). */
 export const toTaskNotification = (task: TaskSnapshot, subscription: RequestId): JsonText =>
-  JSON.stringify({ ...toDetailedTask(task), _meta: subscriptionMeta(subscription) });
+  withResult(JSON.stringify({ ...toDetailedTask(task), _meta: subscriptionMeta(subscription) }), task);
 
 /** The last word on a task that expired while somebody listened: what `tasks/get` says from now on. */
 export function toGoneNotification(task: TaskSnapshot, subscription: RequestId, now: number): JsonText {
@@ -36,18 +37,26 @@ export const toInputRequests = (
   // fromEntries also keeps a key named `__proto__`.
   Object.fromEntries(questions.map(({ key, request: { method, params } }) => [key, { method, params }]));
 
-/** schema, DetailedTask. */
+/** schema, DetailedTask, but for the result. */
 function toDetailedTask(task: TaskSnapshot): object {
   const { stage, openQuestions } = task;
   const facts = toTask(task);
   if (stage.phase === "input_required") return { ...facts, inputRequests: toInputRequests(openQuestions) };
-  if (stage.phase !== "settled") return facts;
-  const { outcome } = stage;
-  // The official client refuses a nested result that does not say its own type, though no text demands it.
-  if (outcome.kind === "result")
-    return { ...facts, result: { ...(JSON.parse(outcome.result) as object), resultType: "complete" } };
-  const error = errorOf(outcome);
+  const error = stage.phase === "settled" ? errorOf(stage.outcome) : null;
   if (error === null) return facts;
   const { data } = error;
   return { ...facts, error: { ...error, data: data === undefined ? data : (JSON.parse(data) as unknown) } };
+}
+
+/**
+ * A result is put in as the text that is stored, so that megabytes need not be parsed to be sent. The official client
+ * refuses one that does not say its own type, though no text demands it.
+ */
+function withResult(facts: JsonText, { stage }: TaskSnapshot): JsonText {
+  if (stage.phase !== "settled" || stage.outcome.kind !== "result") return facts;
+  const { result } = stage.outcome;
+  const typed = result.includes('"resultType"')
+    ? JSON.stringify({ ...(JSON.parse(result) as object), resultType: "complete" })
+    : result.replace("{", result === "{}" ? '{"resultType":"complete"' : '{"resultType":"complete",');
+  return `${facts.slice(0, -1)},"result":${typed}}`;
 }
