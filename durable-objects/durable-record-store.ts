@@ -78,7 +78,7 @@ class DurableRecordStore implements RecordStore {
   ): Promise<AsyncIterable<RecordEntry> | null> {
     const streams = this.#parts.limits.maxStreamsPerOwner;
     const open = (object: Stub, from: number) => {
-      const wish: RecordWish = { ask: { key, asker }, after: from, streams };
+      const wish: RecordWish = { record: { ask: { key, asker }, after: from }, streams };
       return attach<RecordFeedMessage>(object, wish, signal);
     };
     const first = await this.#ask(key, (object) => open(object, after));

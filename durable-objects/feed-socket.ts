@@ -4,11 +4,28 @@ import type { FeedEnd } from "../src/service/feed-hub";
 /** Closed by us after the last message; anything else means that the object went away and the reader reattaches. */
 export const FEED_ENDED = 1000;
 
-/** What the Worker wants of a feed, as JSON: header values are Latin-1, owners and ids are any text. */
-export const WISH_HEADER = "x-holdfast-wish";
+/** What the Worker wants of a feed is said in headers of these names, as JSON: for years to come, since the two may be of different versions. */
+const WISH = "x-holdfast-";
+
+/** Header values are Latin-1, owners and ids are any text. Earlier versions write some in percent-encoding, and read it. */
+export const wishHeaders = (wish: object): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(wish)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [WISH + name, JSON.stringify(value).replace(/[^ -$&-~]/g, escaped)]),
+  );
+
+const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 export const feedWish = <Wish>(request: Request): Wish =>
-  JSON.parse(decodeURIComponent(request.headers.get(WISH_HEADER) ?? "{}")) as Wish;
+  Object.fromEntries(
+    [...request.headers]
+      .filter(([name]) => name.startsWith(WISH))
+      .map(([name, value]) => [
+        name.slice(WISH.length),
+        JSON.parse(value.startsWith("%") ? decodeURIComponent(value) : value),
+      ]),
+  ) as Wish;
 
 /** Part of a wish: how many feeds of one object the asker allows. */
 export type Crowd = { readonly streams?: number };

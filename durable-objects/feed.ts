@@ -1,8 +1,9 @@
-import { TaskError } from "../src/task/errors";
+import { overLimit, TaskError } from "../src/task/errors";
 import { Channel } from "../src/service/channel";
 import type { TaskFeedMessage } from "../src/service/task-store";
-import { FEED_ENDED, WISH_HEADER, type Crowd } from "./feed-socket";
+import { FEED_ENDED, wishHeaders, type Crowd } from "./feed-socket";
 import { pause } from "../src/service/suspension";
+import { whenAborted } from "../src/service/when-aborted";
 import type { Attachable } from "./rpc";
 
 const FEED_URL = "https://holdfast.internal/feed";
@@ -19,12 +20,11 @@ export type Attached<M> = {
 
 /** Opens the feed behind `stub`; null when there is nothing the caller may see. */
 export async function attach<M>(stub: Attachable, wish: Crowd, signal: AbortSignal): Promise<Attached<M> | null> {
-  const headers = { Upgrade: "websocket", [WISH_HEADER]: encodeURIComponent(JSON.stringify(wish)) };
+  const headers = { Upgrade: "websocket", ...wishHeaders(wish) };
   const response = await stub.fetch(FEED_URL, { headers });
   if (response.status === 404) return null;
   if (response.status === 429) {
-    const limit = "MAX_STREAMS_PER_OWNER";
-    throw new TaskError("limit_reached", `${limit} streams are open; close one first.`, { limit, retryAfterMs: 5_000 });
+    throw overLimit("MAX_STREAMS_PER_OWNER", wish.streams ?? 0, "close a stream first.", 5_000);
   }
   const socket = response.webSocket;
   if (!socket) throw new Error(`The object answered ${response.status} where a feed was asked for.`);
@@ -130,8 +130,7 @@ function receive<M>(socket: WebSocket, signal: AbortSignal): Attached<M> {
   });
   socket.addEventListener("error", () => channel.close());
   socket.accept();
-  const release = () => {
-    signal.removeEventListener("abort", release);
+  const close = () => {
     channel.close();
     try {
       socket.close(FEED_ENDED);
@@ -139,7 +138,10 @@ function receive<M>(socket: WebSocket, signal: AbortSignal): Attached<M> {
       // Closed already.
     }
   };
-  if (signal.aborted) release();
-  else signal.addEventListener("abort", release);
+  const forget = whenAborted(signal, close);
+  const release = () => {
+    forget();
+    close();
+  };
   return { messages: channel, ended: () => ended, release };
 }

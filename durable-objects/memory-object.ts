@@ -86,6 +86,11 @@ export function memoryObjectStore(objects: Bindings): TaskStore {
 }
 
 async function pump(feed: AsyncIterable<unknown>, socket: WebSocket): Promise<void> {
-  for await (const message of feed) send(socket, message);
-  socket.close(FEED_ENDED);
+  try {
+    for await (const message of feed) send(socket, message);
+    socket.close(FEED_ENDED);
+  } catch {
+    // Its reader attaches again.
+    socket.close(1011);
+  }
 }

@@ -10,7 +10,7 @@ export type RecordFeedMessage = { readonly kind: "entry"; readonly entry: Record
 export const MORE = 1012;
 
 /** What the Worker wants of a record's feed. */
-export type RecordWish = Crowd & { readonly ask: RecordAsk; readonly after: number };
+export type RecordWish = Crowd & { readonly record: { readonly ask: RecordAsk; readonly after: number } };
 
 /** A record's log over any number of sockets: each goes on behind the last entry seen. Ends with the record. */
 export async function* recordFeed(

@@ -125,11 +125,12 @@ export class RecordObjectBase extends DurableObject<Bindings> implements RecordC
   /** The record's log from after an entry on; 404 when there is nothing the asker may see. */
   override async fetch(request: Request): Promise<Response> {
     const wish = feedWish<RecordWish>(request);
-    const live = this.#visible(wish.ask);
+    const { ask, after } = wish.record;
+    const live = this.#visible(ask);
     // Only who may see the record learns that it is much watched.
     if (!live) return new Response(null, { status: 404 });
     return openFeed(this.ctx, wish, (socket) => {
-      const missed = this.#shelf.entries(wish.after, BATCH);
+      const missed = this.#shelf.entries(after, BATCH);
       for (const entry of missed) send(socket, { kind: "entry", entry } satisfies RecordFeedMessage);
       if ((missed.at(-1)?.seq ?? live.record.seq) < live.record.seq) socket.close(MORE);
     });

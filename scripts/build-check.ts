@@ -21,7 +21,7 @@ const built = spawnSync(process.execPath, [WRANGLER, "deploy", "--dry-run", "--e
 if (built.status !== 0) throw new Error("`wrangler deploy --dry-run` failed; what it said stands above.");
 
 // All modules one after the other, as wrangler counts them.
-const names = readdirSync(UPLOAD).filter((name) => name.endsWith(".js"));
+const names = readdirSync(UPLOAD).filter((name) => /\.m?js$/.test(name));
 const worker = Buffer.concat(names.map((name) => readFileSync(resolve(UPLOAD, name))));
 const zipped = gzipSync(worker).byteLength / 1024;
 console.log(

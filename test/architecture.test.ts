@@ -125,7 +125,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
   "src/auth.ts": ["src/env.ts", "src/jwks.ts", "src/loopback.ts", "src/oauth.ts", "src/service"],
   "src/base64url.ts": [],
-  "src/body.ts": [],
+  "src/body.ts": ["src/task"],
   "src/clock.ts": [],
   "src/cors.ts": ["src/json-rpc.ts", "src/origin.ts", "hono"],
   "src/env-faults.ts": ["src/loopback.ts"],

@@ -9,7 +9,15 @@ export const smallest: Plugin = {
   name: "smallest",
   async renderChunk(code) {
     const sourceMap: SourceMapOptions = { asObject: true };
-    const options = { module: true, toplevel: true, ecma: 2020, keep_fargs: false, passes: 2 } as const;
+    const options = {
+      module: true,
+      toplevel: true,
+      ecma: 2020,
+      keep_fargs: false,
+      pure_getters: true,
+      inline: 1,
+      passes: 2,
+    } as const;
     const small = await minify(code, { module: true, ecma: 2020, compress: options, sourceMap });
     if (small.code === undefined || !small.map || typeof small.map === "string")
       throw new Error("terser gave no code.");

@@ -57,8 +57,11 @@ function converterOf(statement: ESTree.Statement | ESTree.Directive): readonly [
   return [[declared.id.name, { declaration: statement, methods, uses: [], mentions: 0 }]];
 }
 
-const isMethod = ({ method, computed, key }: ESTree.ObjectProperty): boolean =>
-  method && !computed && key.type === "Identifier" && METHODS.includes(key.name);
+const isMethod = ({ method, computed, key, value }: ESTree.ObjectProperty): boolean =>
+  method && !computed && key.type === "Identifier" && METHODS.includes(key.name) && isPlain(value);
+
+const isPlain = (value: ESTree.Expression): boolean =>
+  value.type === "FunctionExpression" && !value.async && !value.generator;
 
 function editsOf(name: string, { declaration, methods, uses, mentions }: Converter, code: string): readonly Edit[] {
   if (mentions !== uses.length + 1) return [];

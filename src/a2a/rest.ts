@@ -1,9 +1,10 @@
 import type { Context } from "hono";
+import { readBody } from "../body";
 import { essence } from "../media-types";
 import { isObject, type JsonObject } from "../task/json";
 import { versionOf, type NewMethod } from "./dialect";
 import { A2aError, restErrorText } from "./errors";
-import { bytesOf, parsed } from "./posted";
+import { parsed } from "./posted";
 import { paramsOf, readParams } from "./schemas";
 import { serve, type Binding, type Door } from "./serve";
 
@@ -86,7 +87,7 @@ async function bodyOf(
   { deps: { config } }: Door,
   mayBeEmpty: boolean,
 ): Promise<{ readonly value: JsonObject; readonly unsafeNumbers?: boolean }> {
-  const bytes = await bytesOf(request, config);
+  const bytes = await readBody(request, config);
   if (mayBeEmpty && bytes.length === 0) return { value: {} };
   if (!JSON_TYPES.includes(essence(request.headers.get("content-type") ?? ""))) {
     throw new A2aError("media_type", `Content-Type must be ${JSON_TYPES.join(" or ")}.`);

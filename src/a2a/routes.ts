@@ -1,11 +1,12 @@
 import type { Context } from "hono";
 import type { Authenticate } from "../auth";
+import { readBody } from "../body";
 import { isJson } from "../media-types";
 import type { Principal } from "../service/principal";
 import { untilExpiry } from "../until-expiry";
 import type { A2aDeps } from "./deps";
 import { A2aError, explainThrown } from "./errors";
-import { bytesOf, parsed } from "./posted";
+import { parsed } from "./posted";
 import { restBinding, serveRest } from "./rest";
 import { rpcBinding, serveRpc } from "./rpc";
 import { errorResponse, type Door } from "./serve";
@@ -41,7 +42,7 @@ export function a2aRoutes(deps: A2aDeps, authenticate: Authenticate, handlerFor:
       if (!isJson(raw.headers.get("content-type"))) {
         throw new A2aError("media_type", "Content-Type must be application/json.");
       }
-      const posted = parsed(await bytesOf(raw, config), config);
+      const posted = parsed(await readBody(raw, config), config);
       return untilExpiry(await serveRpc(c, door, posted), principal, clock);
     } catch (thrown) {
       if (raw.signal.aborted) return new Response(null, { status: 499 });

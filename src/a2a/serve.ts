@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import type { Principal } from "../service/principal";
+import { whenAborted } from "../service/when-aborted";
 import { slowAnswer } from "../slow-answer";
 import type { JsonText } from "../task/json";
 import { ask, type Call, type Handler, type Result } from "./ask";
@@ -76,11 +77,12 @@ async function patientAnswer(
 ): Promise<Response> {
   const gone = new AbortController();
   const waits = Promise.withResolvers<undefined>();
-  const working = answer(AbortSignal.any([signal, gone.signal]), () => waits.resolve(undefined));
+  whenAborted(signal, () => gone.abort(signal.reason));
+  const working = answer(gone.signal, () => waits.resolve(undefined));
   const quick = errorStatus === undefined && (await Promise.race([working, waits.promise]));
   if (quick) return quick;
   const work = (left: AbortSignal): Promise<Response> => {
-    left.addEventListener("abort", () => gone.abort(left.reason), { once: true });
+    whenAborted(left, () => gone.abort(left.reason));
     return working;
   };
   // What comes late was said already, where it was explained.

@@ -1,5 +1,6 @@
 import type { Entries, StoreApi } from "../store-api/api";
-import { STORE_METHODS, type RpcOutcome } from "../store-api/rpc";
+import type { RpcOutcome } from "../store-api/rpc";
+import { STORE_METHODS } from "../store-api/store-methods";
 import { TaskError } from "../task/errors";
 
 /** The store API over a service binding: values and errors as they are elsewhere. */

@@ -5,7 +5,10 @@ import type { Inbound } from "./wing";
 
 /** Whatever was thrown, as the wire says it, and a line of it in the log. */
 export const explainer =
-  (toJsonRpcError: (error: TaskError) => JsonRpcError, { deps, principal }: Pick<Inbound, "deps" | "principal">) =>
+  (
+    toJsonRpcError: (error: TaskError) => JsonRpcError,
+    { deps, principal }: Pick<Inbound, "deps"> & Partial<Pick<Inbound, "principal">>,
+  ) =>
   (thrown: unknown): JsonRpcError => {
     const known = thrown instanceof TaskError ? toJsonRpcError(thrown) : thrown;
     const error = known instanceof JsonRpcError ? known : new JsonRpcError(500, INTERNAL_ERROR, FAULT);

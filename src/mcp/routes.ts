@@ -10,7 +10,6 @@ import { INVALID_REQUEST, JsonRpcError, PARSE_ERROR } from "../json-rpc";
 import { acceptsOf, isJson } from "../media-types";
 import { errorResponse, respond } from "../respond";
 import type { Principal } from "../service/principal";
-import { TaskError } from "../task/errors";
 import { untilExpiry } from "../until-expiry";
 import { mcp20260728 } from "./2026-07-28/methods";
 import { decideEra, decideStream, type Modern } from "./era";
@@ -58,7 +57,12 @@ export function mcpRoutes(deps: McpDeps, authenticate: Authenticate): Hono<McpEn
   routes.all("/", () => {
     throw notAllowed();
   });
-  routes.onError((thrown, c) => errorResponse(explainer(wings["2026-07-28"].toJsonRpcError, inboundOf(c))(thrown)));
+  // What is thrown before a revision answers, when nobody may be known yet, and of the older ones what answers no request:
+  // for all that comes there, the tables of the revisions agree.
+  routes.onError((thrown, c) => {
+    const explain = explainer(wings["2026-07-28"].toJsonRpcError, { deps, principal: c.var.principal });
+    return errorResponse(explain(thrown));
+  });
   return routes;
 
   function inboundOf(c: McpContext): Inbound {
@@ -109,10 +113,7 @@ const mediaTypes = createMiddleware<McpEnv>(async (c, next) => {
 
 const jsonBody = (config: Config) =>
   createMiddleware<McpEnv>(async (c, next) => {
-    const bytes = await readBody(c.req.raw, config.maxBodyBytes);
-    if (bytes === null)
-      throw new TaskError("too_large", `The body is longer than MAX_BODY_BYTES (${config.maxBodyBytes} bytes).`);
-    const parsed = parseJson(bytes, { maxDepth: config.maxJsonDepth });
+    const parsed = parseJson(await readBody(c.req.raw, config), { maxDepth: config.maxJsonDepth });
     if (!parsed.ok) throw new JsonRpcError(400, PARSE_ERROR, parsed.reason);
     c.set("posted", parsed);
     return next();

@@ -34,7 +34,9 @@ export function endingOf(tool: RegisteredTool, returned: unknown, limitBytes: nu
 
 /** What the tool threw. Only messages meant for the caller are shown. */
 export function endingOfThrown(tool: RegisteredTool, thrown: unknown): Ending {
-  const message = thrown instanceof Error ? thrown.message.slice(0, MAX_MESSAGE_LENGTH) : "";
+  // Libraries put all kinds of things where a message belongs.
+  const said: unknown = thrown instanceof Error && thrown.message;
+  const message = typeof said === "string" ? said.slice(0, MAX_MESSAGE_LENGTH) : "";
   if (thrown instanceof ToolError) {
     const result: ToolResult = { content: [{ type: "text", text: message }], isError: true };
     return { ...resultEnding(result, Infinity), retry: thrown.retry };

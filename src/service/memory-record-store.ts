@@ -18,6 +18,7 @@ import { keep, MemoryKeyspace, type KeptRecord } from "./memory-keyspace";
 import type { RecordCreated, RecordKey, RecordPage, RecordQuery, RecordStore } from "./record-store";
 import { LONGEST_TIMER_MS } from "./suspension";
 import type { IdempotencyKey } from "./task-store";
+import { whenAborted } from "./when-aborted";
 
 type Parts = {
   readonly limits: Pick<Limits, "maxTasksPerOwner" | "createsPerMinute" | "retentionMs">;
@@ -198,8 +199,7 @@ export class MemoryRecordStore implements RecordStore {
       else timer = setTimeout(look, Math.min(leftMs, LONGEST_TIMER_MS));
     };
     kept.watchers.add(channel);
-    if (signal.aborted) leave();
-    else signal.addEventListener("abort", leave, { once: true });
+    whenAborted(signal, leave);
     return readUntil(channel, look, leave);
   }
 }

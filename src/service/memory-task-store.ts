@@ -13,6 +13,7 @@ import type { HostParts } from "./host-parts";
 import { TaskHost } from "./task-host";
 import type { Examined } from "./task-index";
 import type { OwnerFeedMessage, SweepReport, TaskFeedMessage, TaskRef, WatchOptions } from "./task-store";
+import { whenAborted } from "./when-aborted";
 
 export type MemoryParts = Elsewhere &
   Pick<HostParts, "registry" | "limits" | "clock" | "fetch" | "log"> &
@@ -56,9 +57,7 @@ export class MemoryTaskStore extends IndexedTaskStore {
       throw overLimit("MAX_STREAMS_PER_OWNER", maxStreamsPerOwner, "close a stream first.", 5_000);
     }
     this.#streams.set(address, open + 1);
-    signal.addEventListener("abort", () => this.#streams.set(address, (this.#streams.get(address) ?? 1) - 1), {
-      once: true,
-    });
+    whenAborted(signal, () => this.#streams.set(address, (this.#streams.get(address) ?? 1) - 1));
   }
 
   async admit(address: string): Promise<number | null> {
@@ -83,8 +82,7 @@ export class MemoryTaskStore extends IndexedTaskStore {
       channel.close();
       if (entry.ends.delete(end)) entry.hub.settle(entry.host.openQuestions());
     };
-    if (signal.aborted) leave();
-    else signal.addEventListener("abort", leave, { once: true });
+    whenAborted(signal, leave);
     return readUntil(channel, leave);
   }
 

@@ -34,14 +34,23 @@ export class Runner {
     const controller = new AbortController();
     const run: Run = { controller, until: clock() + timeoutOf(task(), this.#parts) };
     this.#run = run;
+    /** Whether its own last word ended it. */
+    let isDone = false;
     // What a run says after it was stopped is dropped.
-    const emit = (event: TaskEvent): boolean => this.#run === run && dispatch(event);
+    const emit = (event: TaskEvent): boolean => {
+      if (this.#run !== run) return false;
+      const changed = dispatch(event);
+      isDone = this.#run !== run;
+      return changed;
+    };
     keepAlive(
       perform({ task, emit }, controller, this.#parts)
         // Storage refuses: the watchdog finds a run that nobody holds, and begins another.
         .catch(() => {})
         .then(() => {
           if (this.#run === run) this.#run = null;
+          // Of one that was stopped everything has been said.
+          else if (!isDone) return;
           return ended();
         }),
     );

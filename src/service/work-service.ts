@@ -93,8 +93,8 @@ export type WorkServiceParts = {
 };
 
 /**
- * What workers elsewhere do. Who may be one is the door's to judge, and what a wish may be; on a task the lease is all the right it takes. Throws
- * `not_found`, `invalid`, `too_large`, `conflict`, `capability_missing`, `overloaded`.
+ * What workers elsewhere do. Who may be one is the door's to judge, and what a wish may be; on a task the lease is all the
+ * right it takes. Throws `not_found`, `invalid`, `too_large`, `conflict`, `capability_missing`, `overloaded`.
  */
 export class WorkService {
   readonly #parts: WorkServiceParts;
@@ -172,7 +172,7 @@ export class WorkService {
     },
   ): Promise<WorkAnswer> {
     const error = { code: -32603, ...told.error, message: told.error.message.slice(0, LONGEST_MESSAGE) };
-    return this.#act(taskId, { kind: "fail", retry: false, ...told, error });
+    return this.#act(taskId, { retry: false, ...told, kind: "fail", error });
   }
 
   /** Gives the task back, and no attempt is lost. */

@@ -23,7 +23,7 @@ export function namespaceFor(namespaces: readonly Namespace[], name: string, pri
 
 /** For whom the call is, as far as this caller may say so. */
 export function accessTo({ owners }: Namespace, principal: Principal, { owner, any }: As): RecordAccess {
-  mustBeForOne(any, owner);
+  mustBeForOne(any || undefined, owner);
   if (owner !== undefined && !isOwner(owner)) {
     throw new TaskError("invalid", `An owner is null or text of at most ${MAX_OWNER_LENGTH} characters.`);
   }

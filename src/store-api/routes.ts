@@ -82,17 +82,13 @@ function scopesFor(c: StoreContext, opens: Operation["opens"], namespaces: reado
   return opens === "workers" || forOthers ? ["worker"] : ["client", "worker"];
 }
 
-async function posted(c: StoreContext, { maxBodyBytes, maxJsonDepth }: Config): Promise<Posted> {
+async function posted(c: StoreContext, config: Config): Promise<Posted> {
   // A type other than JSON is also what a foreign page could send without asking first.
   if (!isJson(c.req.header("content-type") ?? null)) {
     throw new Refused(415, "unsupported_media_type", "Content-Type must be application/json.");
   }
-  const bytes = await readBody(c.req.raw, maxBodyBytes);
-  if (bytes === null) {
-    const facts = { limit: "MAX_BODY_BYTES", value: maxBodyBytes };
-    throw new TaskError("too_large", `The body is longer than MAX_BODY_BYTES (${maxBodyBytes} bytes).`, facts);
-  }
-  const parsed = parseJson(bytes, { maxDepth: maxJsonDepth });
+  const bytes = await readBody(c.req.raw, config);
+  const parsed = parseJson(bytes, { maxDepth: config.maxJsonDepth });
   if (!parsed.ok) throw new TaskError("invalid", parsed.reason);
   return { value: parsed.value, text: jsonTextOf(bytes), unsafeNumbers: parsed.unsafeNumbers };
 }

@@ -15,24 +15,6 @@ export type StoreRpc = {
   ) => Promise<RpcOutcome<Awaited<ReturnType<StoreApi[K]>>>>;
 };
 
-/** All of them: the compiler wants each. */
-export const STORE_METHODS = Object.keys({
-  create: true,
-  get: true,
-  replace: true,
-  merge: true,
-  save: true,
-  setStatus: true,
-  setQuestions: true,
-  resolve: true,
-  cancel: true,
-  remove: true,
-  list: true,
-  cleanup: true,
-  events: true,
-  revisions: true,
-} satisfies Record<keyof StoreApi, true>) as readonly (keyof StoreApi)[];
-
 /** Who a binding calls as: whoever wrote its configuration says so. */
 export type StoreProps = {
   readonly subject?: string;

@@ -10,7 +10,7 @@ const MAX_PIECES = 4096;
 const input = {
   type: "object",
   properties: {
-    url: { type: "string", format: "uri", maxLength: 2048, description: "The http or https URL of the file." },
+    url: { type: "string", maxLength: 2048, description: "The http or https URL of the file." },
     pieceBytes: {
       type: "integer",
       minimum: 64 * 1024,
@@ -18,6 +18,7 @@ const input = {
       default: DEFAULT_PIECE_BYTES,
       description: "Size of a piece in bytes. Digests compare only when made with the same piece size.",
     },
+    listPieces: { type: "boolean", default: false, description: "Also return the SHA-256 of every piece." },
   },
   required: ["url"],
 } as const;
@@ -29,8 +30,13 @@ const output = {
     bytes: { type: "integer", description: "Size of the file." },
     pieceBytes: { type: "integer" },
     pieceCount: { type: "integer" },
+    resumable: {
+      type: "boolean",
+      description: "Whether the server had byte ranges, to take the work up in the middle.",
+    },
+    pieces: { type: "array", items: { type: "string" }, description: "Hex SHA-256 of each piece, if asked for." },
   },
-  required: ["digest", "bytes", "pieceBytes", "pieceCount"],
+  required: ["digest", "bytes", "pieceBytes", "pieceCount", "resumable"],
   additionalProperties: false,
 } as const;
 
@@ -44,86 +50,117 @@ export const digest = defineTool({
   title: "Digest a download",
   description:
     "Downloads a file in pieces and returns a digest of it: the SHA-256 over the list of the pieces' SHA-256 digests, not " +
-    "the plain SHA-256 of the file. Takes up where it stopped after an interruption. At most 4096 pieces; from a server " +
-    "without byte ranges, one.",
+    "the plain SHA-256 of the file. Takes up where it stopped after an interruption, if the server has byte ranges; else " +
+    "it reads the file in one go. At most 4096 pieces.",
   input,
   output,
   task: "optional",
   annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: true },
 
-  async run({ url, pieceBytes = DEFAULT_PIECE_BYTES }, task) {
-    const digests: number[] = [];
-    let file: Piece | undefined;
-    for (let at = 0; file === undefined || at < file.total; at += pieceBytes) {
-      const piece: Piece = await task.step(`piece at ${at}`, () => digestPiece(url, at, pieceBytes, task));
-      file ??= piece;
-      // Pieces of two versions must never be mixed.
-      if (piece.total !== file.total || piece.version !== file.version) {
+  check: ({ url }) => (URL.canParse(url) ? undefined : "`url` must be a valid URL."),
+
+  async run({ url, pieceBytes = DEFAULT_PIECE_BYTES, listPieces = false }, task) {
+    const pieces: Digest[] = [];
+    let file: Part | undefined;
+    for (let at = 0; file === undefined || at < file.total; at = pieces.length * pieceBytes) {
+      const part: Part = await task.step(`from ${at}`, () => digestPart(url, at, pieceBytes, task));
+      file ??= part;
+      // Parts of two versions must never be mixed. What one answer does not say cannot differ.
+      if (part.total !== file.total || (part.version ?? file.version) !== (file.version ?? part.version)) {
         throw new ToolError("The file changed while it was being read. Start again to digest the new version.");
       }
-      if (file.total > MAX_PIECES * pieceBytes) throw tooLarge(MAX_PIECES * pieceBytes);
-      digests.push(...piece.digest);
+      pieces.push(...part.pieces);
     }
-    const { total } = file;
-    const whole = await sha256(Uint8Array.from(digests));
     return {
-      digest: whole.map((byte) => byte.toString(16).padStart(2, "0")).join(""),
-      bytes: total,
+      digest: hex(await sha256(Uint8Array.from(pieces.flat()))),
+      bytes: file.total,
       pieceBytes,
-      pieceCount: Math.ceil(total / pieceBytes),
+      pieceCount: pieces.length,
+      resumable: file.ranged,
+      ...(listPieces && { pieces: pieces.map(hex) }),
     };
   },
 });
 
-/** What is stored of a piece: its digest, which of no bytes is none, and which file the server says it is of. */
-type Piece = { readonly digest: readonly number[]; readonly total: number; readonly version: string | null };
+/** The bytes of a SHA-256. */
+type Digest = readonly number[];
 
-async function digestPiece(url: string, at: number, pieceBytes: number, task: TaskContext): Promise<Piece> {
-  try {
-    const headers = { "accept-encoding": "identity", range: `bytes=${at}-${at + pieceBytes - 1}` };
-    const response = await task.fetch(url, { headers, signal: task.signal });
-    const { bytes, total } = await bytesOf(response, at, pieceBytes);
-    // Told from within the step: a repeated run flies through what is stored, and must not let the progress go back.
-    const message = `Piece ${at / pieceBytes + 1} of ${Math.ceil(total / pieceBytes)} digested`;
-    task.progress({ message, progress: at + bytes.length, total });
-    const version = response.headers.get("etag") ?? response.headers.get("last-modified");
-    return { digest: bytes.length === 0 ? [] : await sha256(bytes), total, version };
-  } catch (thrown) {
-    task.signal.throwIfAborted();
-    if (thrown instanceof ToolError) throw thrown;
-    throw new ToolError(`${new URL(url).host} could not be reached, or broke off.`, { retry: true });
+/** What is stored of a step: the digests of the one piece it read, or of all, and which file the server says that is. */
+type Part = {
+  readonly pieces: readonly Digest[];
+  readonly total: number;
+  readonly version: string | null;
+  readonly ranged: boolean;
+};
+
+async function digestPart(url: string, at: number, pieceBytes: number, task: TaskContext): Promise<Part> {
+  const ask = (range: Readonly<Record<string, string>>): Promise<Response> =>
+    task.fetch(url, { headers: { "accept-encoding": "identity", ...range }, signal: task.signal });
+  let response = await reached(url, task, ask({ range: `bytes=${at}-${at + pieceBytes - 1}` }));
+  if (at === 0 && response.status === 416) {
+    // Of an empty file some servers say so; others mean that it is shorter than that.
+    await response.body?.cancel();
+    response = await reached(url, task, ask({}));
   }
-}
-
-/** The bytes from `at` on, if that is what the server answered with, and how many the file has. */
-async function bytesOf({ status, headers, body }: Response, at: number, pieceBytes: number) {
+  const { status, headers, body } = response;
   const [, first, size] = /^bytes (\d+)-\d+\/(\d+)$/.exec(headers.get("content-range") ?? "") ?? [];
+  const encoding = headers.get("content-encoding") ?? "identity";
   // Ranges of compressed bytes are not ranges of the file. What is compressed as a whole, fetch decodes.
-  const isPiece = status === 206 && Number(first) === at && !headers.has("content-encoding");
-  const isWhole = at === 0 && (status === 200 || status === 416);
-  if (!isPiece && !isWhole) {
+  const ranged = status === 206 && Number(first) === at && encoding === "identity";
+  if (!ranged && !(at === 0 && status === 200 && ["identity", "gzip", "br"].includes(encoding))) {
     await body?.cancel();
     throw new ToolError(`The server answered with HTTP status ${status}, not with the plain bytes from ${at} on.`, {
       retry: status === 408 || status === 429 || status >= 500,
     });
   }
-  const bytes = new Uint8Array(pieceBytes);
-  let filled = 0;
-  // An empty file has no range, some servers say.
-  for await (const chunk of status === 416 || !body ? [] : body) {
-    if (filled + chunk.length > pieceBytes) throw tooLarge(pieceBytes);
-    bytes.set(chunk, filled);
-    filled += chunk.length;
-  }
-  const total = isPiece ? Number(size) : filled;
-  if (filled < Math.min(pieceBytes, total - at)) throw new Error("The piece is too short.");
-  return { bytes: bytes.subarray(0, filled), total };
+  const known = ranged ? Number(size) : null;
+  if (known !== null && known > MAX_PIECES * pieceBytes) throw tooLarge(pieceBytes);
+
+  const pieces: Digest[] = [];
+  let read = 0;
+  const piece = new Uint8Array(pieceBytes);
+  const digestOne = async (): Promise<void> => {
+    pieces.push(await sha256(piece.subarray(0, read - pieces.length * pieceBytes)));
+    if (pieces.length > MAX_PIECES) throw tooLarge(pieceBytes);
+    // Told from within the step: a repeated run flies through what is stored, and must not let the progress go back.
+    const of = known === null ? "" : ` of ${Math.ceil(known / pieceBytes)}`;
+    const message = `Piece ${at / pieceBytes + pieces.length}${of} digested`;
+    task.progress({ message, progress: at + read, ...(known !== null && { total: known }) });
+  };
+  const readAll = async (): Promise<void> => {
+    for await (const chunk of body ?? []) {
+      for (let from = 0; from < chunk.length;) {
+        const filled = read - pieces.length * pieceBytes;
+        const next = chunk.subarray(from, from + pieceBytes - filled);
+        piece.set(next, filled);
+        from += next.length;
+        read += next.length;
+        if (read === (pieces.length + 1) * pieceBytes) await digestOne();
+      }
+    }
+  };
+  await reached(url, task, readAll());
+  if (read > pieces.length * pieceBytes) await digestOne();
+  if (known !== null && read !== Math.min(pieceBytes, known - at)) throw unreachable(url);
+  return { pieces, total: known ?? read, version: headers.get("etag") ?? headers.get("last-modified"), ranged };
 }
 
-const tooLarge = (limitBytes: number): ToolError =>
+/** What came of it; a failure on the way may be tried again, unless it says otherwise. */
+const reached = <T>(url: string, { signal }: TaskContext, work: Promise<T>): Promise<T> =>
+  work.catch((thrown: unknown) => {
+    signal.throwIfAborted();
+    throw thrown instanceof ToolError ? thrown : unreachable(url);
+  });
+
+const unreachable = (url: string): ToolError =>
+  new ToolError(`${new URL(url).host} could not be reached, or broke off.`, { retry: true });
+
+const tooLarge = (pieceBytes: number): ToolError =>
   new ToolError(
-    `The file is larger than the ${limitBytes} bytes that can be read so. Call again with a larger pieceBytes, at most ${MAX_PIECE_BYTES}.`,
+    `The file is larger than ${MAX_PIECES} pieces of ${pieceBytes} bytes. Call again with a larger pieceBytes, at most ${MAX_PIECE_BYTES}.`,
   );
 
-const sha256 = async (bytes: Uint8Array<ArrayBuffer>): Promise<number[]> =>
+const sha256 = async (bytes: Uint8Array<ArrayBuffer>): Promise<Digest> =>
   Array.from(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
+
+const hex = (bytes: Digest): string => bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("");

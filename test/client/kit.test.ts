@@ -1,7 +1,8 @@
 import type { Caller, Subject } from "../../src/kit/subject";
 import { httpStore } from "../../src/client/http-store";
 import { rpcStore } from "../../src/client/rpc-store";
-import { outcomeOf, STORE_METHODS } from "../../src/store-api/rpc";
+import { outcomeOf } from "../../src/store-api/rpc";
+import { STORE_METHODS } from "../../src/store-api/store-methods";
 import type { StoreApi } from "../../src/store-api/api";
 import { memorySubject } from "../kit/memory-subject";
 import { describeRecords } from "../kit/run";

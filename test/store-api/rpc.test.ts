@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { rpcStore } from "../../src/client/rpc-store";
-import { outcomeOf, principalOf, STORE_METHODS, type StoreProps } from "../../src/store-api/rpc";
+import { outcomeOf, principalOf, type StoreProps } from "../../src/store-api/rpc";
+import { STORE_METHODS } from "../../src/store-api/store-methods";
 import { SERVED } from "../../src/store-api/store-service";
 import { TaskError } from "../../src/task/errors";
 

@@ -18,14 +18,14 @@ const bytesOf = (size: number): Uint8Array<ArrayBuffer> =>
   Uint8Array.from({ length: size }, (_, index) => (index * 31 + (index >> 8)) & 0xff);
 
 /** The construction again, written independently: SHA-256 over the raw SHA-256 of each slice. */
-function expected(file: Uint8Array, pieceBytes: number): object {
+function expected(file: Uint8Array, pieceBytes: number, resumable = true): object {
   const list = createHash("sha256");
   for (let at = 0; at < file.length; at += pieceBytes) {
     const piece = createHash("sha256").update(file.subarray(at, at + pieceBytes));
     list.update(piece.digest());
   }
   const pieceCount = Math.ceil(file.length / pieceBytes);
-  return { digest: list.digest().toString("hex"), bytes: file.length, pieceBytes, pieceCount };
+  return { digest: list.digest().toString("hex"), bytes: file.length, pieceBytes, pieceCount, resumable };
 }
 
 const run = async (task: FakeTask, pieceBytes = 1000): Promise<unknown> =>
@@ -52,12 +52,14 @@ describe("digest_download", () => {
           size: fc.integer({ min: 0, max: 400 }),
           pieceBytes: fc.integer({ min: 1, max: 150 }),
           etag: fc.constantFrom('"v1"', 'W/"v1"', null),
+          ranges: fc.boolean(),
           chunk: fc.integer({ min: 1, max: 500 }),
         }),
         async ({ size, pieceBytes, ...options }) => {
           const file = bytesOf(size);
           const { task } = serve({ file, ...options });
-          expect(await run(task, pieceBytes)).toEqual(expected(file, pieceBytes));
+          // Of nothing there is no range.
+          expect(await run(task, pieceBytes)).toEqual(expected(file, pieceBytes, options.ranges && size > 0));
         },
       ),
       { numRuns: 300 },
@@ -73,7 +75,7 @@ describe("digest_download", () => {
 
   it("does not fetch pieces again that were done before a crash", async () => {
     const server = rangeServer({ file: bytesOf(5500) });
-    let crashAfter: string | null = "piece at 2000";
+    let crashAfter: string | null = "from 2000";
     const task = fakeTask({
       fetch: server.fetch,
       afterStep: (key) => {
@@ -96,7 +98,7 @@ describe("digest_download", () => {
     const task = fakeTask({
       fetch: server.fetch,
       afterStep: (key) => {
-        if (crash && key === "piece at 3000") throw new Error("The process was killed.");
+        if (crash && key === "from 3000") throw new Error("The process was killed.");
       },
     });
     await rejection(run(task));
@@ -206,20 +208,45 @@ describe("digest_download", () => {
     expect(await rejection(run(task))).toMatchObject({ message: expect.stringContaining("plain bytes"), retry: false });
   });
 
-  it("takes from a server without ranges what fits into one piece", async () => {
-    for (const tellsTotal of [true, false]) {
-      const { server, task } = serve({ file: bytesOf(1000), ranges: false, tellsTotal });
-      expect(await run(task)).toEqual(expected(server.file, 1000));
-      expect(task.progress).toEqual([{ message: "Piece 1 of 1 digested", progress: 1000, total: 1000 }]);
-      await run(task);
-      expect(server.requests).toHaveLength(1);
+  it("reads a server without ranges in one go", async () => {
+    const { server, task } = serve({ file: bytesOf(2500), ranges: false });
+    expect(await run(task)).toEqual(expected(server.file, 1000, false));
+    expect(task.progress.map(({ message }) => message)).toEqual([1, 2, 3].map((n) => `Piece ${n} digested`));
+    expect(task.progress.at(-1)).toEqual({ message: "Piece 3 digested", progress: 2500 });
+    await run(task);
+    expect(server.requests).toHaveLength(1);
+  });
 
-      const larger = serve({ file: bytesOf(1001), ranges: false, tellsTotal });
-      expect(await rejection(run(larger.task))).toMatchObject({
-        message: expect.stringMatching(/larger than the 1000 bytes .* larger pieceBytes/),
-        retry: false,
+  it("asks without a range where the first range is refused: the file may be shorter", async () => {
+    const { server, task } = serve({ file: bytesOf(700), ranges: false });
+    const refused = { status: 416, headers: { "content-range": "bytes */700" } };
+    server.intercept = (_, index) => (index === 0 ? new Response("no", refused) : null);
+    expect(await run(task)).toEqual(expected(server.file, 1000, false));
+    expect(server.requests.map((headers) => headers.has("range"))).toEqual([true, false]);
+  });
+
+  it("does not mind a validator that only some answers have, nor an encoding that is none", async () => {
+    const file = bytesOf(2000);
+    const { server, task } = serve({ file });
+    server.intercept = (_, index) =>
+      new Response(file.subarray(index * 1000, index * 1000 + 1000), {
+        status: 206,
+        headers: {
+          "content-range": `bytes ${index * 1000}-${index * 1000 + 999}/2000`,
+          "content-encoding": "identity",
+          ...(index === 0 && { etag: '"v1"' }),
+        },
       });
-    }
+    expect(await run(task)).toEqual(expected(file, 1000));
+  });
+
+  it("returns the digest of each piece, if asked to", async () => {
+    const { server, task } = serve({ file: bytesOf(1500) });
+    const sha = (piece: Uint8Array): string => createHash("sha256").update(piece).digest().toString("hex");
+    expect(await digest.run({ url: FILE, pieceBytes: 1000, listPieces: true }, task.context())).toEqual({
+      ...expected(server.file, 1000),
+      pieces: [sha(server.file.subarray(0, 1000)), sha(server.file.subarray(1000))],
+    });
   });
 
   it("refuses a file of too many pieces before it reads on, and says what would help", async () => {
@@ -238,7 +265,7 @@ describe("digest_download", () => {
     const server = rangeServer({ file: bytesOf(5000) });
     const task = fakeTask({
       fetch: server.fetch,
-      afterStep: (key) => key === "piece at 1000" && task.abort.abort(new Error("cancelled")),
+      afterStep: (key) => key === "from 1000" && task.abort.abort(new Error("cancelled")),
     });
     await expect(run(task)).rejects.toThrow("cancelled");
     expect(server.requests).toHaveLength(2);
@@ -277,7 +304,7 @@ describe("digest_download", () => {
     expect(tool?.parseArguments({ url: FILE })).toEqual({ ok: true, value: { url: FILE } });
     expect(tool?.parseArguments({ url: "large.bin" })).toEqual({
       ok: false,
-      message: "arguments.url must be a valid uri.",
+      message: "arguments: `url` must be a valid URL.",
     });
     expect(tool?.parseArguments({ url: FILE, pieceBytes: 65_535 })).toEqual({
       ok: false,
@@ -318,6 +345,6 @@ describe("digest_download against a real server", () => {
       response.writeHead(200, { "content-encoding": "gzip", "content-length": sent.length });
       response.end(sent);
     });
-    expect(result).toEqual(expected(file, 300_000));
+    expect(result).toEqual(expected(file, 300_000, false));
   });
 });

@@ -193,7 +193,7 @@ describe("a stored result", () => {
       content: [{ type: "text", text: "\u2028\0\r\n😀\ud800" }],
       structuredContent: JSON.parse('{"__proto__":{"a":1e21}}'),
     });
-    expect(toGetTaskResult(snapshot(result(stored)))).toContain(stored.slice(1, -1));
+    expect(toGetTaskResult(snapshot(result(stored)))).toContain(stored.slice(1));
   });
 
   it.each([
