@@ -72,7 +72,11 @@ export async function* taskStream(
       let read: Promise<TaskSnapshot | null> | undefined;
       const task = () => (read ??= standing(entry, known));
       yield* await updatesOf(entry, task);
-      if (entry.phase === "settled") return;
+      if (entry.phase === "settled") {
+        // The end could not be read, and a stream that just ends tells nobody.
+        if (failure !== undefined && !signal.aborted) throw failure;
+        return;
+      }
       if (entry.phase !== "input_required") continue;
       const now = await task();
       // Of what has moved on since more is to come.

@@ -4,18 +4,20 @@ import { taskStream, type TaskStreamOptions } from "../../src/a2a/task-stream";
 import { toldOf } from "../../src/service/snapshot";
 import { TaskService } from "../../src/service/task-service";
 import type { ReadOptions, TaskFeedMessage, TaskStore } from "../../src/service/task-store";
+import { TaskError } from "../../src/task/errors";
 import type { Task } from "../../src/task/task";
 import { limits, someone } from "../support/memory";
 import { answered, asked, form, life, progressed, resulted, settled, started, type Life } from "./life";
 
 /** A store whose feed says just this, and in which the task stands as at its `now`-th entry. */
-function told(messages: readonly TaskFeedMessage[], now: () => Task) {
+function told(messages: readonly TaskFeedMessage[], now: () => Task, readable = Infinity) {
   const reads: ReadOptions[] = [];
   const store = {
     recognises: () => true,
     occupy: async () => {},
     read: async (_: unknown, options: ReadOptions = {}) => {
       reads.push(options);
+      if (reads.length > readable) throw new TaskError("overloaded", "The task store is busy.");
       return toldOf(now(), options);
     },
     watch: async () =>
@@ -84,5 +86,11 @@ describe("the stream of a task", () => {
     const { follow } = told([snapshotAt(of, 2)], () => of.task);
     await expect(follow({ restAt: "settled" })).rejects.toMatchObject({ fault: "unsupported" });
     expect(await follow()).toEqual(["task 3"]);
+  });
+
+  it("fails where the end cannot be read, so that nobody takes the stream for complete", async () => {
+    const of = life({}, started(), settled(1_400, done));
+    const { follow } = told([snapshotAt(of, 0), ...entriesOf(of, 1)], () => of.task, 0);
+    await expect(follow()).rejects.toMatchObject({ code: "overloaded" });
   });
 });
