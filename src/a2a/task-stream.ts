@@ -73,8 +73,8 @@ export async function* taskStream(
       const task = () => (read ??= standing(entry, known));
       yield* await updatesOf(entry, task);
       if (entry.phase === "settled") {
-        // The end could not be read, and a stream that just ends tells nobody.
-        if (failure !== undefined && !signal.aborted) throw failure;
+        // Where the end could not be read, a stream that just ends would tell nobody.
+        if ((await task()) === null && failure !== undefined && !signal.aborted) throw failure;
         return;
       }
       if (entry.phase !== "input_required") continue;

@@ -39,9 +39,11 @@ export class Runner {
     // What a run says after it was stopped is dropped.
     const emit = (event: TaskEvent): boolean => {
       if (this.#run !== run) return false;
-      const changed = dispatch(event);
-      isDone = this.#run !== run;
-      return changed;
+      try {
+        return dispatch(event);
+      } finally {
+        isDone = this.#run !== run;
+      }
     };
     keepAlive(
       perform({ task, emit }, controller, this.#parts)

@@ -62,13 +62,15 @@ export const digest = defineTool({
   async run({ url, pieceBytes = DEFAULT_PIECE_BYTES, listPieces = false }, task) {
     const pieces: Digest[] = [];
     let file: Part | undefined;
+    let facts: Part["facts"] = [];
     for (let at = 0; file === undefined || at < file.total; at = pieces.length * pieceBytes) {
       const part: Part = await task.step(`from ${at}`, () => digestPart(url, at, pieceBytes, task));
       file ??= part;
-      // Parts of two versions must never be mixed. What one answer does not say cannot differ.
-      if (part.total !== file.total || (part.version ?? file.version) !== (file.version ?? part.version)) {
+      // Parts of two versions must never be mixed. What no answer before said cannot differ.
+      if (part.total !== file.total || part.facts.some((fact, n) => fact !== null && fact !== (facts[n] ?? fact))) {
         throw new ToolError("The file changed while it was being read. Start again to digest the new version.");
       }
+      facts = part.facts.map((fact, n) => facts[n] ?? fact);
       pieces.push(...part.pieces);
     }
     return {
@@ -85,11 +87,11 @@ export const digest = defineTool({
 /** The bytes of a SHA-256. */
 type Digest = readonly number[];
 
-/** What is stored of a step: the digests of the one piece it read, or of all, and which file the server says that is. */
+/** What is stored of a step: the digests of the one piece it read, or of all, and what the server says of the file. */
 type Part = {
   readonly pieces: readonly Digest[];
   readonly total: number;
-  readonly version: string | null;
+  readonly facts: readonly (string | null)[];
   readonly ranged: boolean;
 };
 
@@ -97,24 +99,22 @@ async function digestPart(url: string, at: number, pieceBytes: number, task: Tas
   const ask = (range: Readonly<Record<string, string>>): Promise<Response> =>
     task.fetch(url, { headers: { "accept-encoding": "identity", ...range }, signal: task.signal });
   let response = await reached(url, task, ask({ range: `bytes=${at}-${at + pieceBytes - 1}` }));
-  if (at === 0 && response.status === 416) {
-    // Of an empty file some servers say so; others mean that it is shorter than that.
+  const total = totalOf(response, at);
+  if (at === 0 && total === null && [206, 416].includes(response.status)) {
+    // Ranges that do not fit are as good as none; and of an empty file some servers say 416.
     await response.body?.cancel();
     response = await reached(url, task, ask({}));
   }
   const { status, headers, body } = response;
-  const [, first, size] = /^bytes (\d+)-\d+\/(\d+)$/.exec(headers.get("content-range") ?? "") ?? [];
-  const encoding = headers.get("content-encoding") ?? "identity";
-  // Ranges of compressed bytes are not ranges of the file. What is compressed as a whole, fetch decodes.
-  const ranged = status === 206 && Number(first) === at && encoding === "identity";
-  if (!ranged && !(at === 0 && status === 200 && ["identity", "gzip", "br"].includes(encoding))) {
+  // What is compressed as a whole, fetch decodes.
+  const isWhole = at === 0 && status === 200 && ["identity", "gzip", "br"].includes(encodingOf(headers));
+  if ((total ?? 0) > MAX_PIECES * pieceBytes || (total === null && !isWhole)) {
     await body?.cancel();
+    if (total !== null) throw tooLarge(pieceBytes);
     throw new ToolError(`The server answered with HTTP status ${status}, not with the plain bytes from ${at} on.`, {
       retry: status === 408 || status === 429 || status >= 500,
     });
   }
-  const known = ranged ? Number(size) : null;
-  if (known !== null && known > MAX_PIECES * pieceBytes) throw tooLarge(pieceBytes);
 
   const pieces: Digest[] = [];
   let read = 0;
@@ -123,12 +123,15 @@ async function digestPart(url: string, at: number, pieceBytes: number, task: Tas
     pieces.push(await sha256(piece.subarray(0, read - pieces.length * pieceBytes)));
     if (pieces.length > MAX_PIECES) throw tooLarge(pieceBytes);
     // Told from within the step: a repeated run flies through what is stored, and must not let the progress go back.
-    const of = known === null ? "" : ` of ${Math.ceil(known / pieceBytes)}`;
+    const of = total === null ? "" : ` of ${Math.ceil(total / pieceBytes)}`;
     const message = `Piece ${at / pieceBytes + pieces.length}${of} digested`;
-    task.progress({ message, progress: at + read, ...(known !== null && { total: known }) });
+    task.progress({ message, progress: at + read, ...(total !== null && { total }) });
   };
   const readAll = async (): Promise<void> => {
     for await (const chunk of body ?? []) {
+      if (total !== null && read + chunk.length > pieceBytes) {
+        throw new ToolError("The server sends more than the range it was asked for.");
+      }
       for (let from = 0; from < chunk.length;) {
         const filled = read - pieces.length * pieceBytes;
         const next = chunk.subarray(from, from + pieceBytes - filled);
@@ -141,9 +144,18 @@ async function digestPart(url: string, at: number, pieceBytes: number, task: Tas
   };
   await reached(url, task, readAll());
   if (read > pieces.length * pieceBytes) await digestOne();
-  if (known !== null && read !== Math.min(pieceBytes, known - at)) throw unreachable(url);
-  return { pieces, total: known ?? read, version: headers.get("etag") ?? headers.get("last-modified"), ranged };
+  if (total !== null && read !== Math.min(pieceBytes, total - at)) throw unreachable(url);
+  const facts = [headers.get("etag"), headers.get("last-modified")];
+  return { pieces, total: total ?? read, facts, ranged: total !== null };
 }
+
+/** The size of the file, if this is the range asked for of its plain bytes: one of compressed bytes is not. */
+function totalOf({ status, headers }: Response, at: number): number | null {
+  const [, first, total] = /^bytes (\d+)-\d+\/(\d+)$/.exec(headers.get("content-range") ?? "") ?? [];
+  return status === 206 && Number(first) === at && encodingOf(headers) === "identity" ? Number(total) : null;
+}
+
+const encodingOf = (headers: Headers): string => headers.get("content-encoding") ?? "identity";
 
 /** What came of it; a failure on the way may be tried again, unless it says otherwise. */
 const reached = <T>(url: string, { signal }: TaskContext, work: Promise<T>): Promise<T> =>

@@ -10,14 +10,15 @@ import { limits, someone } from "../support/memory";
 import { answered, asked, form, life, progressed, resulted, settled, started, type Life } from "./life";
 
 /** A store whose feed says just this, and in which the task stands as at its `now`-th entry. */
-function told(messages: readonly TaskFeedMessage[], now: () => Task, readable = Infinity) {
+function told(messages: readonly TaskFeedMessage[], now: () => Task, reading?: "missing" | "overloaded") {
   const reads: ReadOptions[] = [];
   const store = {
     recognises: () => true,
     occupy: async () => {},
     read: async (_: unknown, options: ReadOptions = {}) => {
       reads.push(options);
-      if (reads.length > readable) throw new TaskError("overloaded", "The task store is busy.");
+      if (reading === "overloaded") throw new TaskError(reading, "The task store is busy.");
+      if (reading === "missing") return null;
       return toldOf(now(), options);
     },
     watch: async () =>
@@ -90,7 +91,13 @@ describe("the stream of a task", () => {
 
   it("fails where the end cannot be read, so that nobody takes the stream for complete", async () => {
     const of = life({}, started(), settled(1_400, done));
-    const { follow } = told([snapshotAt(of, 0), ...entriesOf(of, 1)], () => of.task, 0);
+    const { follow } = told([snapshotAt(of, 0), ...entriesOf(of, 1)], () => of.task, "overloaded");
     await expect(follow()).rejects.toMatchObject({ code: "overloaded" });
+  });
+
+  it("tells that a task has expired, and ends there although it reads as missing", async () => {
+    const of = life({}, started(), { type: "expired", at: 1_400 });
+    const { follow } = told([snapshotAt(of, 0), ...entriesOf(of, 1)], () => of.task, "missing");
+    expect((await follow()).at(-1)).toMatch(/^4 /);
   });
 });

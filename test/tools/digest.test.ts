@@ -163,7 +163,6 @@ describe("digest_download", () => {
       { intercept: () => new Response("x", { status: 206, headers: { "content-range": "bytes 0-999/3000" } }) },
       206,
     ],
-    ["a range of a file without end", { tellsTotal: false }, {}, 206],
   ] as const)("refuses %s in place of a piece", async (_, options, change, status) => {
     const { server, task } = serve({ file: bytesOf(3000), ...options });
     const context = task.context();
@@ -217,10 +216,13 @@ describe("digest_download", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it("asks without a range where the first range is refused: the file may be shorter", async () => {
+  it.each([
+    ["is refused: the file may be shorter", 416, "bytes */700"],
+    ["is of a file whose size is not told", 206, "bytes 0-699/*"],
+  ])("asks without a range where the first one %s", async (_, status, range) => {
     const { server, task } = serve({ file: bytesOf(700), ranges: false });
-    const refused = { status: 416, headers: { "content-range": "bytes */700" } };
-    server.intercept = (_, index) => (index === 0 ? new Response("no", refused) : null);
+    const answer = { status, headers: { "content-range": range } };
+    server.intercept = (__, index) => (index === 0 ? new Response("no", answer) : null);
     expect(await run(task)).toEqual(expected(server.file, 1000, false));
     expect(server.requests.map((headers) => headers.has("range"))).toEqual([true, false]);
   });
@@ -238,6 +240,38 @@ describe("digest_download", () => {
         },
       });
     expect(await run(task)).toEqual(expected(file, 1000));
+  });
+
+  it("minds a validator that came later than the first answer, and compares like with like", async () => {
+    const answers = (facts: readonly Readonly<Record<string, string>>[]) => {
+      const { server, task } = serve({ file: bytesOf(3000) });
+      server.intercept = (_, index) => {
+        const range = `bytes ${index * 1000}-${index * 1000 + 999}/3000`;
+        return new Response(new Uint8Array(1000), {
+          status: 206,
+          headers: { "content-range": range, ...facts[index] },
+        });
+      };
+      return run(task);
+    };
+    expect(await rejection(answers([{}, { etag: '"v1"' }, { etag: '"v2"' }]))).toMatchObject({
+      message: expect.stringContaining("The file changed"),
+    });
+    const date = { "last-modified": MONDAY };
+    expect(await answers([{ etag: '"v1"', ...date }, date, { etag: '"v1"' }])).toMatchObject({ pieceCount: 3 });
+  });
+
+  it("reads no further than the range it asked for", async () => {
+    const { server, task } = serve({ file: bytesOf(3000) });
+    let cancelled = false;
+    const endless = new ReadableStream({
+      pull: (controller) => controller.enqueue(new Uint8Array(500)),
+      cancel: () => void (cancelled = true),
+    });
+    const headers = { "content-range": "bytes 0-2999/3000" };
+    server.intercept = () => new Response(endless, { status: 206, headers });
+    expect(await rejection(run(task))).toMatchObject({ message: expect.stringContaining("more than"), retry: false });
+    expect(cancelled).toBe(true);
   });
 
   it("returns the digest of each piece, if asked to", async () => {
