@@ -52,8 +52,8 @@ function check(
       ? /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(header ?? "") && Number(header) === value
       : value === undefined || header === String(value);
   if (header !== null && same) return;
-  const message = `The ${name} header is missing or malformed, or differs from ${mirrored}.`;
-  throw new JsonRpcError(400, HEADER_MISMATCH, message);
+  const wrong = header === null ? "is missing or malformed" : `differs from ${mirrored}`;
+  throw new JsonRpcError(400, HEADER_MISMATCH, `The ${name} header ${wrong}.`);
 }
 
 /**
