@@ -28,7 +28,7 @@ const BATCH = 1_000;
 type Live = Shelved & { readonly record: StoredRecord };
 
 /** One record of the store API. The object persists and announces; what a command makes of it, src/record says. */
-export class RecordObjectBase extends DurableObject<Bindings> implements RecordCalls {
+class RecordObjectBase extends DurableObject<Bindings> implements RecordCalls {
   readonly #wiring: Wiring;
   readonly #retentionMs: number;
   readonly #shelf: RecordShelf;

@@ -4,7 +4,7 @@ import { progressText } from "./progress-text";
 import { toTask } from "./task-view";
 
 /** What programs read of a helper's answer; the model reads the text. */
-export const TASK_META = "dev.holdfast/task";
+const TASK_META = "dev.holdfast/task";
 
 /**
  * What a call that outlives its wait answers: which task it is, and what to call next. `promised`: what was called has an

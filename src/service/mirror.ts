@@ -4,7 +4,7 @@ import { standingOfTask } from "../task/standing";
 import type { Mirror } from "./task-index";
 
 /** How late a live task may be before the sweep sets it going again: its own alarm gets the first chance. */
-export const LATE_MS = 60_000;
+const LATE_MS = 60_000;
 
 /** The task's row for its owner's index. `runUntil` is when a run of it must have ended, null when none goes on. */
 export function mirrorOf(task: Task, now: number, retentionMs: number, runUntil: number | null): Mirror {

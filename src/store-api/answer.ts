@@ -20,4 +20,4 @@ export const toResponse = ({ status, text, headers }: Answer): Response =>
     headers: { ...(status === 304 ? {} : JSON_TYPE), "Cache-Control": "no-store", ...headers },
   });
 
-export const JSON_TYPE = { "Content-Type": "application/json" };
+const JSON_TYPE = { "Content-Type": "application/json" };

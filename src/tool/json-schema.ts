@@ -6,7 +6,7 @@ import { explain } from "./json-schema-message";
 import { quoted } from "./field-name";
 import { subschemas } from "./subschemas";
 
-export const DIALECT = "https://json-schema.org/draft/2020-12/schema";
+const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 
 // MCP 2026-07-28 base §Composition-Keyword Resource Use: depth, number and cost of subschemas are bounded. Schemas come
 // from the deployer, so these guard against accidents; the comparison of `uniqueItems` is what a caller could exploit.

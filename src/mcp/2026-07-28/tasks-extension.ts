@@ -1,7 +1,7 @@
 import { TaskError } from "../../task/errors";
 import { isObject, type JsonObject } from "../../task/json";
 
-export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
+const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
 /** Exactly {}: the official client takes a value with settings for another extension (tasks §Capability Negotiation). */
 export const tasksCapability: JsonObject = { [TASKS_EXTENSION]: {} };
