@@ -43,7 +43,7 @@ class DurableTaskStore extends IndexedTaskStore {
   }
 
   recognises(id: string): boolean {
-    return this.placeOf(id) !== null;
+    return this.#task(id) !== null;
   }
 
   async occupy(address: string, signal: AbortSignal): Promise<void> {

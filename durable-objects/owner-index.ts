@@ -1,4 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
+import { earliest } from "../src/task/due";
 import { MinuteCount } from "../src/service/minute-count";
 import type { DueRow, Examined, Mirror, Reservation, Reserved, TaskIndex } from "../src/service/task-index";
 import type {
@@ -172,9 +173,7 @@ export class OwnerIndex extends DurableObject<StorageBindings> implements TaskIn
   /** When the directory should send the sweep here next. */
   #nextVisit(): number | null {
     const due = this.#rows.nextDue();
-    const times = [...this.#promised].map((promised) => promised.due);
-    if (due !== null) times.push(floorToStep(due));
-    return times.length === 0 ? null : Math.min(...times);
+    return earliest(due === null ? null : floorToStep(due), ...[...this.#promised].map((promised) => promised.due));
   }
 
   #isWatched(): boolean {

@@ -1,3 +1,4 @@
+import { earliest } from "../task/due";
 import { MinuteCount } from "./minute-count";
 import type { Examined, Mirror, Reservation, Reserved, TaskIndex } from "./task-index";
 import type { OwnerFeedMessage, TaskListPage, TaskListQuery, TaskListRow, TaskSearch } from "./task-store";
@@ -108,8 +109,7 @@ export class MemoryIndex implements Omit<TaskIndex, "due"> {
       counts[row.version > 0 ? "removed" : "dropped"] += 1;
       this.#tell({ kind: "gone", id: found.id });
     }
-    const dues = [...this.#rows.values()].flatMap(({ due }) => due ?? []);
-    return { ...counts, nextDue: dues.length === 0 ? null : Math.min(...dues) };
+    return { ...counts, nextDue: earliest(...[...this.#rows.values()].map(({ due }) => due)) };
   }
 
   #readable(now: number): readonly Row[] {

@@ -1,3 +1,5 @@
+import { whenAborted } from "./when-aborted";
+
 /** What a feed brings for so long, while somebody waits for it; the feed is let go of whichever way that ends. */
 export async function* whileWaiting<T>(
   watch: (signal: AbortSignal) => AsyncIterable<T> | Promise<AsyncIterable<T> | null>,
@@ -8,7 +10,7 @@ export async function* whileWaiting<T>(
   const stop = new AbortController();
   const leave = (): void => stop.abort();
   const timer = setTimeout(leave, waitMs);
-  left?.addEventListener("abort", leave, { once: true });
+  const forget = left && whenAborted(left, leave);
   try {
     for await (const item of (await watch(stop.signal)) ?? []) {
       if (stop.signal.aborted) return;
@@ -16,7 +18,7 @@ export async function* whileWaiting<T>(
     }
   } finally {
     clearTimeout(timer);
-    left?.removeEventListener("abort", leave);
+    forget?.();
     leave();
   }
 }
